@@ -1,0 +1,142 @@
+// Package policy answers one question: may this actor do this to that object?
+//
+// Can denies unless the table allows. Two rules stand above every role: an
+// object of another organisation does not exist for the actor, and an object
+// about the actor (their own answers, score, approval) is closed to them where
+// the act would let them judge or read themself. Handlers hand the Actor to the
+// store; each store method asks Can inside its transaction, on the row it read.
+package policy
+
+import "ciclo/internal/fault"
+
+// Role is what a grant gives a person over their organisation.
+type Role string
+
+// The roles; everybody is an employee, which needs no grant.
+const (
+	Admin     Role = "admin"
+	HRManager Role = "hr_manager"
+)
+
+// Actor is who asks. The zero Actor may do nothing.
+type Actor struct {
+	TenantID int64
+	PersonID int64
+	Name     string
+	Roles    []Role
+	// CycleID is set for a session that came from a review link: it may act on
+	// that person's reviews of that cycle and on nothing else.
+	CycleID int64
+}
+
+// Is reports whether the actor holds the role.
+func (a Actor) Is(role Role) bool {
+	for _, r := range a.Roles {
+		if r == role {
+			return true
+		}
+	}
+	return false
+}
+
+// ByLink reports whether the actor came by a review link.
+func (a Actor) ByLink() bool { return a.CycleID != 0 }
+
+// Act is one thing that can be done.
+type Act string
+
+// The acts, by the noun they belong to.
+const (
+	SeePeople       Act = "people.see"
+	ImportPeople    Act = "people.import"
+	GrantRoles      Act = "people.grant"
+	SeeForms        Act = "forms.see"
+	EditForms       Act = "forms.edit"
+	SeeCycles       Act = "cycles.see"
+	EditCycle       Act = "cycle.edit" // create, roster, rehearse
+	ActivateCycle   Act = "cycle.activate"
+	CloseCycle      Act = "cycle.close" // close and cancel
+	SeeMessages     Act = "messages.see"
+	MendMessages    Act = "messages.mend" // retry, cancel, correct the address, hand over
+	WriteEvaluation Act = "evaluation.write"
+	SeeEvaluation   Act = "evaluation.see" // the reviewer's own page
+)
+
+// Object is what the act is about, as far as the decision needs it.
+type Object struct {
+	TenantID int64
+	// CycleID is the cycle the object belongs to, if any.
+	CycleID int64
+	// OwnerID is whose work it is: the reviewer of an evaluation, the owner of a cycle.
+	OwnerID int64
+}
+
+// Of is an object that is the organisation itself.
+func Of(a Actor) Object { return Object{TenantID: a.TenantID} }
+
+// rule answers for an actor and an object that are already known to share a tenant.
+type rule func(Actor, Object) bool
+
+func roles(allowed ...Role) rule {
+	return func(a Actor, _ Object) bool {
+		for _, r := range allowed {
+			if a.Is(r) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// own allows the person whose work the object is.
+func own(a Actor, o Object) bool { return o.OwnerID != 0 && o.OwnerID == a.PersonID }
+
+// messages: an admin sees every message, an HR manager those of their own cycles.
+func messages(a Actor, o Object) bool {
+	return a.Is(Admin) || a.Is(HRManager) && (o.OwnerID == 0 || own(a, o))
+}
+
+var table = map[Act]rule{
+	SeePeople:       roles(Admin, HRManager),
+	ImportPeople:    roles(Admin, HRManager),
+	GrantRoles:      roles(Admin),
+	SeeForms:        roles(Admin, HRManager),
+	EditForms:       roles(HRManager),
+	SeeCycles:       roles(HRManager),
+	EditCycle:       roles(HRManager),
+	ActivateCycle:   roles(HRManager),
+	CloseCycle:      roles(HRManager),
+	SeeMessages:     messages,
+	MendMessages:    messages,
+	WriteEvaluation: own,
+	SeeEvaluation:   own,
+}
+
+// byLink lists what a session from a review link may do at all.
+var byLink = map[Act]bool{WriteEvaluation: true, SeeEvaluation: true}
+
+// Can answers nil when the actor may, a NotFound fault when the object is not
+// of their organisation or session, and a Forbidden fault otherwise.
+func Can(a Actor, act Act, o Object) error {
+	if a.TenantID == 0 || a.PersonID == 0 || o.TenantID != a.TenantID {
+		return fault.NotFoundf("fault.not_found")
+	}
+	if a.ByLink() {
+		if !byLink[act] {
+			return fault.Forbiddenf("fault.forbidden")
+		}
+		if o.CycleID != a.CycleID {
+			return fault.NotFoundf("fault.not_found")
+		}
+	}
+	if allowed, known := table[act]; known && allowed(a, o) {
+		return nil
+	}
+	if act == WriteEvaluation || act == SeeEvaluation { // another person's review does not exist for them
+		return fault.NotFoundf("fault.not_found")
+	}
+	return fault.Forbiddenf("fault.forbidden")
+}
+
+// May is Can for pages that show or hide a button.
+func May(a Actor, act Act) bool { return Can(a, act, Of(a)) == nil }
