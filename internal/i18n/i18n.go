@@ -156,7 +156,7 @@ func (l Locale) value(v any) string {
 	case int64:
 		return l.Int(int(v))
 	case time.Time:
-		return l.DateTime(v)
+		return l.DateTimeZone(v)
 	case fault.Message:
 		return l.Message(v)
 	case Word:

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"ciclo/internal/outbox"
+)
+
+// Swept says what a sweep found.
+type Swept struct {
+	Reclaimed int // leases that had ended
+	Failed    int // of those, rows without an attempt left
+	Woken     int // drains inserted
+}
+
+// Sweep recovers what lost workers left behind. Rows whose lease has ended are
+// due again at once, or failed after their last attempt, each with an attempt
+// row that says so; from its second loss on a row is worked alone, so that a
+// message that kills its worker takes no neighbour along five times. Then every
+// tenant whose rows wait longer than ten seconds gets as many drains as its
+// backlog is worth. After a kill only this recovers: River's own rescuer waits
+// an hour.
+func (s *Store) Sweep(ctx context.Context) (swept Swept, err error) {
+	s.floors.dropAll()
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		swept = Swept{}
+		waiting, err := reclaim(ctx, tx, &swept)
+		if err != nil {
+			return err
+		}
+		overdue, err := overdueQueues(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, q := range append(waiting, overdue...) {
+			k, err := s.topUp(ctx, tx, q)
+			if err != nil {
+				return err
+			}
+			swept.Woken += k
+		}
+		return nil
+	})
+	return swept, err
+}
+
+// reclaim takes rows back from workers whose lease has ended.
+func reclaim(ctx context.Context, tx pgx.Tx, swept *Swept) ([]floorKey, error) {
+	rows, err := tx.Query(ctx, `
+		WITH lost AS (
+			SELECT tenant_id, id
+			FROM outbox_events
+			WHERE status = 'processing'
+			  AND available_at < now()
+			ORDER BY available_at
+			LIMIT 1000
+			FOR UPDATE SKIP LOCKED
+		), reclaimed AS (
+			UPDATE outbox_events e
+			SET status = CASE
+					WHEN e.cancel_requested THEN 'cancelled'
+					WHEN e.attempts >= e.max_attempts THEN 'failed'
+					ELSE 'pending' END,
+			    queue = CASE
+					WHEN e.queue = @mail AND EXISTS (
+						SELECT FROM delivery_attempts a
+						WHERE a.tenant_id = e.tenant_id
+						  AND a.event_id = e.id
+						  AND a.class = @lost) THEN @alone
+					ELSE e.queue END,
+			    available_at = now(), last_error = @error, cause = @cause, updated_at = now()
+			FROM lost
+			WHERE e.tenant_id = lost.tenant_id
+			  AND e.id = lost.id
+			RETURNING e.tenant_id, e.id, e.queue, e.status, e.attempts
+		), recorded AS (
+			INSERT INTO delivery_attempts (tenant_id, event_id, attempt, class, cause, error)
+			SELECT tenant_id, id, attempts, @lost, @cause, @error
+			FROM reclaimed
+		)
+		SELECT queue, tenant_id, count(*), count(*) FILTER (WHERE status = 'failed'), count(*) FILTER (WHERE status = 'pending')
+		FROM reclaimed
+		GROUP BY queue, tenant_id`,
+		pgx.NamedArgs{"mail": outbox.QueueMail, "alone": outbox.QueueAlone, "lost": outbox.Lost, "cause": outbox.CauseLost, "error": "worker lost"})
+	if err != nil {
+		return nil, fmt.Errorf("reclaim lost leases: %w", err)
+	}
+	var waiting []floorKey
+	var q floorKey
+	var n, failed, pending int
+	_, err = pgx.ForEachRow(rows, []any{&q.queue, &q.tenant, &n, &failed, &pending}, func() error {
+		swept.Reclaimed += n
+		swept.Failed += failed
+		if pending > 0 {
+			waiting = append(waiting, q)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reclaim lost leases: %w", err)
+	}
+	return waiting, nil
+}
+
+// overdueQueues finds each tenant's queue with rows that wait too long, by
+// jumping from one to the next in the claim index. Hand-outs have no worker.
+func overdueQueues(ctx context.Context, tx pgx.Tx) ([]floorKey, error) {
+	rows, err := tx.Query(ctx, `
+		WITH RECURSIVE waiting AS (
+			(
+				SELECT queue, tenant_id
+				FROM outbox_events
+				WHERE status IN ('pending', 'processing')
+				ORDER BY queue, tenant_id
+				LIMIT 1
+			)
+			UNION ALL
+			SELECT further.queue, further.tenant_id
+			FROM waiting
+			CROSS JOIN LATERAL (
+				SELECT e.queue, e.tenant_id
+				FROM outbox_events e
+				WHERE e.status IN ('pending', 'processing')
+				  AND (e.queue, e.tenant_id) > (waiting.queue, waiting.tenant_id)
+				ORDER BY e.queue, e.tenant_id
+				LIMIT 1
+			) further
+		)
+		SELECT queue, tenant_id
+		FROM waiting w
+		WHERE queue <> @handout
+		  AND EXISTS (
+			SELECT FROM outbox_events e
+			WHERE e.queue = w.queue
+			  AND e.tenant_id = w.tenant_id
+			  AND e.status = 'pending'
+			  AND e.available_at < now() - make_interval(secs => @overdue))`,
+		pgx.NamedArgs{"handout": outbox.QueueHandout, "overdue": outbox.Overdue.Seconds()})
+	if err != nil {
+		return nil, fmt.Errorf("find overdue queues: %w", err)
+	}
+	queues, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (q floorKey, err error) {
+		return q, row.Scan(&q.queue, &q.tenant)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find overdue queues: %w", err)
+	}
+	return queues, nil
+}
+
+// topUp inserts the drains that a queue's backlog is worth and does not have.
+func (s *Store) topUp(ctx context.Context, tx pgx.Tx, q floorKey) (int, error) {
+	due, live, err := backlog(ctx, tx, q.queue, q.tenant)
+	if err != nil {
+		return 0, err
+	}
+	k := max(0, outbox.Drains(due)-live)
+	return k, s.insertDrains(ctx, tx, k, outbox.DrainArgs{Queue: q.queue, Tenant: q.tenant, Woken: true})
+}
