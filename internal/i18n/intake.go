@@ -1,0 +1,111 @@
+package i18n
+
+var _ = register(words{
+	// Files that cannot be read at all.
+	"intake.too_large":        Text{"O arquivo passa de {limit}. Divida-o em partes menores e envie uma de cada vez.", "The file is over {limit}. Split it and send one part at a time."},
+	"intake.empty":            Text{"O arquivo está vazio. A primeira linha traz os nomes das colunas; as seguintes, uma pessoa ou um par por linha.", "The file is empty. Its first line holds the column names; each line below, one person or one pair."},
+	"intake.no_rows":          Text{"O arquivo só tem a linha {line}, com os nomes das colunas. Faltam as linhas com os dados.", "The file has only line {line}, with the column names. The lines with the data are missing."},
+	"intake.is_xlsx":          Text{"Este arquivo é uma pasta de trabalho do Excel (.xlsx). No Excel, use Salvar como, “CSV UTF-8 (delimitado por vírgulas)”, e envie o CSV.", "This file is an Excel workbook (.xlsx). In Excel, use Save as, “CSV UTF-8 (comma delimited)”, and send the CSV."},
+	"intake.is_xls":           Text{"Este arquivo é uma planilha antiga do Excel (.xls). No Excel, use Salvar como, “CSV UTF-8 (delimitado por vírgulas)”, e envie o CSV.", "This file is an old Excel sheet (.xls). In Excel, use Save as, “CSV UTF-8 (comma delimited)”, and send the CSV."},
+	"intake.is_zip":           Text{"Este arquivo está compactado. Extraia o CSV que está dentro e envie-o.", "This file is compressed. Extract the CSV inside and send that."},
+	"intake.is_pdf":           Text{"Este arquivo é um PDF. Peça os mesmos dados em CSV a quem o gerou.", "This file is a PDF. Ask whoever made it for the same data as CSV."},
+	"intake.is_image":         Text{"Este arquivo é uma imagem. Envie os dados em CSV.", "This file is a picture. Send the data as CSV."},
+	"intake.is_html":          Text{"Este arquivo é uma página da web, embora o nome diga outra coisa. Abra-o no Excel, salve como CSV e envie o CSV.", "This file is a web page, whatever its name says. Open it in Excel, save it as CSV and send the CSV."},
+	"intake.nul":              Text{"A linha {line} tem um caractere nulo, que texto não tem. O arquivo está danificado ou não é CSV: exporte-o de novo.", "Line {line} has a null character, which text never has. The file is damaged or no CSV: export it again."},
+	"intake.utf16_no_mark":    Text{"O arquivo parece estar em UTF-16, mas sem a marca que diz isso. Salve-o como “CSV UTF-8” e envie de novo.", "The file looks like UTF-16, but lacks the mark that says so. Save it as “CSV UTF-8” and send it again."},
+	"intake.utf16_broken":     Text{"O arquivo começa como UTF-16, mas o resto não se lê assim. Salve-o como “CSV UTF-8” e envie de novo.", "The file starts as UTF-16, but the rest does not read that way. Save it as “CSV UTF-8” and send it again."},
+	"intake.utf8_broken":      Text{"O arquivo diz ser UTF-8, mas a linha {line} não está em UTF-8. Exporte-o de novo como “CSV UTF-8”.", "The file says that it is UTF-8, but line {line} is not. Export it again as “CSV UTF-8”."},
+	"intake.mixed_encoding":   Text{"A maior parte do arquivo está em UTF-8, mas a linha {line} não. Parece a junção de dois arquivos: salve tudo como “CSV UTF-8”.", "Most of the file is UTF-8, but line {line} is not. It looks like two files put together: save all of it as “CSV UTF-8”."},
+	"intake.too_many_rows":    Text{"A linha {line} passa de {max} linhas com dados, que é o limite. Divida o arquivo.", "Line {line} is beyond {max} lines with data, which is the limit. Split the file."},
+	"intake.too_many_columns": Text{"A linha {line} tem mais de {max} colunas, que é o limite. Tire as colunas que não são usadas.", "Line {line} has more than {max} columns, which is the limit. Take out the columns that are not used."},
+	"intake.cell_too_long":    Text{"A linha {line}, coluna {column}, passa de {max} bytes. Encurte o texto; se ele parece curto, veja se há aspas que abrem e não fecham.", "Line {line}, column {column}, is over {max} bytes. Shorten the text; if it looks short, check for quotes that open and never close."},
+	"intake.quote_open":       Text{"Na linha {line}, coluna {column}, as aspas abrem e não fecham até o fim do arquivo. Feche-as, ou tire-as.", "In line {line}, column {column}, quotes open and do not close before the end of the file. Close them, or take them out."},
+	"intake.quote_after":      Text{"Na linha {line}, coluna {column}, há texto depois das aspas que fecham. Aspas dentro de uma célula se escrevem em dobro: \"\".", "In line {line}, column {column}, there is text after the closing quotes. Quotes inside a cell are written twice: \"\"."},
+
+	// Columns.
+	"intake.mapping_required": Text{"Nenhuma coluna foi indicada como {field}, que é obrigatória. O arquivo tem: {headers}.", "No column is set as {field}, which is required. The file has: {headers}."},
+	"intake.mapping_twice":    Text{"“{column}” está como {field}, mas “{first}” também. Escolha uma das duas.", "“{column}” is set as {field}, but so is “{first}”. Choose one of them."},
+	"intake.mapping_unknown":  Text{"Para “{column}” veio uma opção que não existe. Escolha uma da lista.", "For “{column}” came a choice that does not exist. Pick one from the list."},
+	"intake.mapping_width":    Text{"Vieram escolhas para {n} colunas e o arquivo tem {columns}. Abra a página de novo.", "Choices came for {n} columns and the file has {columns}. Open the page again."},
+
+	"intake.field.employee_code": Text{"Matrícula", "Employee code"},
+	"intake.field.name":          Text{"Nome", "Name"},
+	"intake.field.email":         Text{"E-mail", "Email"},
+	"intake.field.department":    Text{"Departamento", "Department"},
+	"intake.field.unit":          Text{"Unidade", "Unit"},
+	"intake.field.cost_centre":   Text{"Centro de custo", "Cost centre"},
+	"intake.field.job_title":     Text{"Cargo", "Job title"},
+	"intake.field.manager":       Text{"Gestor(a)", "Manager"},
+	"intake.field.hired_on":      Text{"Admissão", "Hire date"},
+	"intake.field.left_on":       Text{"Desligamento", "Leave date"},
+	"intake.field.locale":        Text{"Idioma", "Language"},
+	"intake.field.role":          Text{"Papel", "Role"},
+	"intake.field.reviewee":      Text{"Avaliado(a)", "Person under review"},
+	"intake.field.reviewer":      Text{"Avaliador(a)", "Reviewer"},
+	"intake.field.kind":          Text{"Tipo", "Kind"},
+	"intake.field.unmapped":      Text{"Guardar como atributo", "Keep as an attribute"},
+	"intake.field.ignored":       Text{"Não importar", "Leave out"},
+
+	"intake.separator.semicolon": Text{"separado por ponto e vírgula", "separated by semicolons"},
+	"intake.separator.comma":     Text{"separado por vírgula", "separated by commas"},
+	"intake.separator.tab":       Text{"separado por tabulação", "separated by tabs"},
+
+	"intake.order.dmy": Text{"dia, mês, ano (dd/mm/aaaa)", "day, month, year (dd/mm/yyyy)"},
+	"intake.order.mdy": Text{"mês, dia, ano (mm/dd/aaaa)", "month, day, year (mm/dd/yyyy)"},
+	"intake.order.ask": Text{"o arquivo não deixa claro", "the file does not say"},
+
+	"intake.rejects_header": Text{"Motivo da rejeição", "Reason for rejection"},
+
+	// Lines.
+	"intake.problem":       Text{"{column} “{value}”: {why}", "{column} “{value}”: {why}"},
+	"intake.problem_blank": Text{"{column}: {why}", "{column}: {why}"},
+
+	"intake.blank.employee_code": Text{"está em branco. Toda pessoa precisa da sua matrícula.", "is blank. Everybody needs their employee code."},
+	"intake.blank.name":          Text{"está em branco. Escreva o nome completo.", "is blank. Write the full name."},
+	"intake.blank.reviewee":      Text{"está em branco. Escreva o e-mail ou a matrícula de quem é avaliado.", "is blank. Write the address or the employee code of the person under review."},
+	"intake.blank.reviewer":      Text{"está em branco. Escreva o e-mail ou a matrícula de quem avalia.", "is blank. Write the address or the employee code of the reviewer."},
+	"intake.blank.kind":          Text{"está em branco. Use autoavaliação, gestor, par ou liderado.", "is blank. Use self, manager, peer or report."},
+
+	"intake.too_wide":   Text{"a linha tem {n} células e o cabeçalho tem {columns}. Veja se falta pôr entre aspas um texto com separador.", "the line has {n} cells and the header has {columns}. Check for a text with a separator in it that lacks quotes."},
+	"intake.unseen":     Text{"tem um caractere que não se vê, {char}. Digite o texto de novo, sem copiar.", "has a character that cannot be seen, {char}. Type the text again instead of pasting it."},
+	"intake.line_end":   Text{"tem uma quebra de linha dentro da célula. Deixe tudo em uma linha só.", "has a line end inside the cell. Put all of it on one line."},
+	"intake.damaged":    Text{"tem letras que se perderam em uma exportação anterior (�). Escreva-as de novo.", "has letters that an earlier export lost (�). Write them again."},
+	"intake.too_long":   Text{"são {n} caracteres, e cabem {max}. Encurte.", "is {n} characters long, and {max} fit. Shorten it."},
+	"intake.code_twice": Text{"já está na linha {line}, com {name}. Cada pessoa tem a sua.", "is already in line {line}, with {name}. Everybody has their own."},
+
+	"intake.email_twice":    Text{"já está na linha {line}, com {name}. Um endereço é de uma pessoa só.", "is already in line {line}, with {name}. An address belongs to one person."},
+	"intake.email_two_at":   Text{"há um @ a mais. O endereço tem um só, como em nome@empresa.com.br.", "there is one @ too many. An address has one, as in name@company.com."},
+	"intake.email_no_at":    Text{"falta o @, como em nome@empresa.com.br.", "the @ is missing, as in name@company.com."},
+	"intake.email_space":    Text{"há um espaço no meio. Tire-o.", "there is a space in it. Take it out."},
+	"intake.email_several":  Text{"há mais de um endereço na célula. Deixe um.", "there is more than one address in the cell. Leave one."},
+	"intake.email_brackets": Text{"deixe só o endereço, sem o nome e sem < >.", "leave just the address, without the name and without < >."},
+	"intake.email_no_local": Text{"falta o que vem antes do @, como em nome@empresa.com.br.", "what comes before the @ is missing, as in name@company.com."},
+	"intake.email_no_domain": Text{
+		"falta o que vem depois do @, como em nome@empresa.com.br.", "what comes after the @ is missing, as in name@company.com."},
+	"intake.email_no_dot": Text{"“{domain}” não tem ponto, e um domínio tem, como em empresa.com.br.", "“{domain}” has no dot, and a domain has one, as in company.com."},
+	"intake.email_dots":   Text{"há um ponto onde não pode haver: no começo, no fim, ao lado do @ ou dois seguidos.", "there is a dot where none can be: at the start, at the end, beside the @ or two in a row."},
+	"intake.email_accent": Text{"“{char}” não cabe em um endereço. Use letras sem acento.", "“{char}” does not fit into an address. Use letters without accents."},
+	"intake.email_char":   Text{"“{char}” não cabe em um endereço.", "“{char}” does not fit into an address."},
+	"intake.email_label":  Text{"o domínio “{domain}” não pode existir: uma parte dele começa ou termina com hífen, ou passa de 63 letras.", "the domain “{domain}” cannot exist: a part of it starts or ends with a hyphen, or is over 63 letters."},
+	"intake.email_long":   Text{"é longo demais para um endereço: cabem 64 letras antes do @ e 254 ao todo.", "is too long for an address: 64 letters fit before the @ and 254 in all."},
+
+	"intake.date_format":      Text{"não é uma data que se leia. Use dd/mm/aaaa ou aaaa-mm-dd.", "does not read as a date. Use dd/mm/yyyy or yyyy-mm-dd."},
+	"intake.date_format_mdy":  Text{"não é uma data que se leia. Use mm/dd/aaaa, como o resto do arquivo, ou aaaa-mm-dd.", "does not read as a date. Use mm/dd/yyyy, as the rest of the file, or yyyy-mm-dd."},
+	"intake.date_missing":     Text{"essa data não existe. Use dd/mm/aaaa ou aaaa-mm-dd.", "this date does not exist. Use dd/mm/yyyy or yyyy-mm-dd."},
+	"intake.date_missing_mdy": Text{"essa data não existe em mm/dd/aaaa, como está o resto do arquivo. Corrija-a, ou use aaaa-mm-dd.", "this date does not exist as mm/dd/yyyy, as the rest of the file is written. Correct it, or use yyyy-mm-dd."},
+	"intake.date_short_year":  Text{"o ano precisa de quatro algarismos, como em 05/08/2024.", "the year needs four digits, as in 05/08/2024."},
+	"intake.date_serial":      Text{"é o número que o Excel guarda no lugar da data. Formate a coluna como data e exporte de novo.", "is the number that Excel keeps in place of the date. Format the column as a date and export again."},
+	"intake.date_year":        Text{"o ano está fora do que se espera, de 1900 a 2100.", "the year is outside what can be, 1900 to 2100."},
+	"intake.left_before_hired": Text{
+		"é antes da admissão, {hired}. Corrija uma das duas.", "is before the hire date, {hired}. Correct one of them."},
+
+	"intake.locale_unknown": Text{"não é um idioma do sistema. Use pt-BR ou en, ou deixe em branco.", "is not a language of the system. Use pt-BR or en, or leave it blank."},
+	"intake.role_unknown":   Text{"não é um papel do sistema. Use admin, rh ou colaborador, ou deixe em branco.", "is not a role of the system. Use admin, hr manager or employee, or leave it blank."},
+	"intake.manager_self":   Text{"é a própria pessoa. Indique a quem ela responde, ou deixe em branco.", "is the same person. Say whom they report to, or leave it blank."},
+
+	"intake.kind_unknown": Text{"não é um tipo de avaliação. Use autoavaliação, gestor, par ou liderado.", "is not a kind of review. Use self, manager, peer or report."},
+	"intake.pair_by_name": Text{"parece um nome, e pode haver mais de uma pessoa com ele. Use o e-mail ou a matrícula.", "looks like a name, which more than one person may bear. Use the address or the employee code."},
+	"intake.pair_twice":   Text{"este par já está na linha {line}. Tire uma das duas.", "this pair is already in line {line}. Take one of them out."},
+	"intake.self_of_two":  Text{"é uma autoavaliação, mas o avaliado é {reviewee}. Use a mesma pessoa dos dois lados, ou outro tipo.", "is a self-review, but the person under review is {reviewee}. Use the same person on both sides, or another kind."},
+	"intake.other_of_one": Text{"avaliador e avaliado são a mesma pessoa. Use autoavaliação, ou outra pessoa.", "reviewer and person under review are the same. Use self, or somebody else."},
+})
