@@ -165,7 +165,7 @@ func TestOneMessage(t *testing.T) {
 func TestNothingMailedYet(t *testing.T) {
 	t.Parallel()
 	_, pages, _ := caught(t)
-	if body, _ := get(t, pages, "/dev/mail.json", http.StatusOK); body != "[]" {
+	if body, _ := get(t, pages, "/dev/mail.json", http.StatusOK); body != "[]\n" {
 		t.Errorf("JSON = %s, want []", body)
 	}
 	if page, _ := get(t, pages, "/dev/mail", http.StatusOK); !strings.Contains(page, "Nenhuma mensagem") {
@@ -198,11 +198,9 @@ func TestOtherWaysOfWritingAMessage(t *testing.T) {
 
 func TestOnlyTheNewestAreKept(t *testing.T) {
 	t.Parallel()
-	catcher, pages, send := caught(t)
-	for id := range int64(5003) {
-		m := invitation(id + 1)
-		m.Subject, m.HTML = fmt.Sprintf("message %d.", id+1), ""
-		send(m)
+	catcher, pages, _ := caught(t)
+	for id := range 5003 {
+		catcher.Keep(demo.Mail{Subject: fmt.Sprintf("message %d.", id+1)})
 	}
 	messages := catcher.Messages()
 	if len(messages) != 5000 || messages[0].Subject != "message 5003." || messages[4999].Subject != "message 4." {
