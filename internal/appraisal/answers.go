@@ -1,6 +1,7 @@
 package appraisal
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -126,4 +127,41 @@ func (q Question) offers(id string) bool {
 		}
 	}
 	return false
+}
+
+// Field is the name under which a page sends the answer to q.
+func (q Question) Field() string { return "q." + q.ID }
+
+// CommentField is the name under which a page sends the comment beside it.
+func (q Question) CommentField() string { return "c." + q.ID }
+
+// NotApplicable is what a page sends for "I cannot judge this".
+const NotApplicable = "na"
+
+// ReadAnswers reads what a page sent, by the names of its fields. A rating that
+// is no number becomes −1, which CheckDraft refuses as off the scale.
+func ReadAnswers(c FormContent, sent func(field string) string) Answers {
+	answers := Answers{}
+	for _, q := range c.Questions {
+		v := sent(q.Field())
+		a := Answer{Comment: sent(q.CommentField())}
+		switch {
+		case q.Kind == QuestionText:
+			a.Text = v
+		case v == NotApplicable && q.AllowNA:
+			a.NA = true
+		case q.Kind == QuestionChoice:
+			a.Choice = v
+		case v != "":
+			n, err := strconv.Atoi(v)
+			if err != nil {
+				n = -1
+			}
+			a.Rating = &n
+		}
+		if !a.Empty() {
+			answers[q.ID] = a
+		}
+	}
+	return answers
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -278,4 +279,31 @@ func unwritable(s string, max int, lines bool) (fault.Message, bool) {
 // that people do type, such as the joiner inside an emoji, pass.
 func turnsText(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// Form is a form of an organisation: a code and its versions, newest first.
+type Form struct {
+	ID        int64
+	Code      string
+	CreatedAt time.Time
+	Versions  []FormVersion
+}
+
+// Latest is the version that new cycles choose; zero when there is none.
+func (f Form) Latest() FormVersion {
+	if len(f.Versions) == 0 {
+		return FormVersion{}
+	}
+	return f.Versions[0]
+}
+
+// FormVersion is a form's content as it was saved once, for good.
+type FormVersion struct {
+	ID        int64
+	FormID    int64
+	Number    int
+	Content   FormContent
+	CreatedBy string // the person's name; empty where the product brought the form
+	CreatedAt time.Time
+	Cycles    int // how many cycles ask it
 }

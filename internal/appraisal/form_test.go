@@ -195,3 +195,19 @@ func TestFormMessagesAreInTheCatalogue(t *testing.T) {
 		}
 	}
 }
+
+func TestReadAnswersAsAPageSendsThem(t *testing.T) {
+	sent := map[string]string{"q.qualidade": "4", "c.qualidade": "ok", "q.comunicacao": "na", "q.metas": "bom", "q.proximo-passo": "apoio", "q.comentario": "texto", "q.salario": "1"}
+	got := appraisal.ReadAnswers(ready(), func(f string) string { return sent[f] })
+	four, off := 4, -1
+	want := appraisal.Answers{
+		"qualidade": {Rating: &four, Comment: "ok"}, "comunicacao": {NA: true}, "metas": {Rating: &off},
+		"proximo-passo": {Choice: "apoio"}, "comentario": {Text: "texto"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got := fields(appraisal.CheckDraft(ready(), got)); !slices.Equal(got, []string{"metas"}) {
+		t.Errorf("CheckDraft() blames %v", got)
+	}
+}

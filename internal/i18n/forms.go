@@ -36,4 +36,8 @@ var _ = register(words{
 	"form.answer_required.rating": Text{"Escolha uma nota.", "Choose a rating."},
 	"form.answer_required.choice": Text{"Escolha uma opção.", "Choose an option."},
 	"form.answer_required.text":   Text{"Escreva a sua resposta.", "Write your answer."},
+
+	"form.question_of":  Text{"{n} de {of}", "{n} of {of}"},
+	"form.cannot_judge": Text{"Não tenho como avaliar", "I cannot judge this"},
+	"form.comment":      Text{"Comentário", "Comment"},
 })

@@ -59,7 +59,7 @@ type Columns []Column
 
 // PeopleColumns are what a people file may say.
 var PeopleColumns = Columns{
-	{EmployeeCode, true, 40, []string{"employee_code", "matrícula", "matrícula do colaborador", "matrícula do funcionário", "número de matrícula", "nº matrícula", "código", "código do colaborador", "código do funcionário", "cód", "chapa", "registro", "registro do empregado", "RE", "employee code", "employee id", "employee number", "code", "id", "staff number", "payroll number"}},
+	{EmployeeCode, true, 64, []string{"employee_code", "matrícula", "matrícula do colaborador", "matrícula do funcionário", "número de matrícula", "nº matrícula", "código", "código do colaborador", "código do funcionário", "cód", "chapa", "registro", "registro do empregado", "RE", "employee code", "employee id", "employee number", "code", "id", "staff number", "payroll number"}},
 	{Name, true, 200, []string{"name", "nome completo", "nome", "nome do colaborador", "nome da colaboradora", "nome do funcionário", "nome do empregado", "colaborador", "funcionário", "full name", "employee name", "employee"}},
 	{Email, false, 254, []string{"email", "e-mail", "e-mail corporativo", "e-mail profissional", "e-mail da empresa", "e-mail de trabalho", "endereço de e-mail", "correio eletrônico", "email address", "work email", "e-mail do colaborador"}},
 	{Department, false, 120, []string{"department", "departamento", "depto", "área", "setor", "diretoria", "gerência", "lotação", "area", "team"}},
