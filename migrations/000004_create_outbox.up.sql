@@ -54,6 +54,7 @@ CREATE UNIQUE INDEX outbox_events_one_invitation_a_reviewer
 CREATE INDEX outbox_events_claim_idx ON outbox_events (queue, tenant_id, status, available_at, id)
     WHERE status IN ('pending', 'processing');
 CREATE INDEX outbox_events_lease_idx ON outbox_events (available_at) WHERE status = 'processing';
+CREATE INDEX outbox_events_failed_idx ON outbox_events (tenant_id, cycle_id, id) WHERE status = 'failed';
 CREATE INDEX outbox_events_cycle_idx ON outbox_events (tenant_id, cycle_id, id);
 
 -- One row for each attempt that did not deliver.

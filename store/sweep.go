@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -159,4 +160,43 @@ func (s *Store) topUp(ctx context.Context, tx pgx.Tx, q floorKey) (int, error) {
 	}
 	k := max(0, outbox.Drains(due)-live)
 	return k, s.insertDrains(ctx, tx, k, outbox.DrainArgs{Queue: q.queue, Tenant: q.tenant, Woken: true})
+}
+
+// Standing is how many events of a queue stand at a status, over all
+// organisations, and how long the first of them has been due.
+type Standing struct {
+	Queue     string
+	Status    outbox.Status
+	Events    int
+	OldestDue time.Duration
+}
+
+// OutboxStanding counts what is not delivered or cancelled, for operators.
+func (s *Store) OutboxStanding(ctx context.Context) ([]Standing, error) {
+	rows, err := s.pool.Query(ctx, `
+		WITH counted AS (
+			SELECT queue, status, count(*) AS events, min(available_at) AS first
+			FROM outbox_events
+			WHERE status IN ('pending', 'processing', 'failed')
+			GROUP BY queue, status
+		)
+		SELECT q.queue, st.status, coalesce(c.events, 0), greatest(0, coalesce(extract(epoch FROM now() - c.first), 0))::float8
+		FROM unnest(@queues::text[]) AS q (queue)
+		CROSS JOIN unnest(ARRAY['pending', 'processing', 'failed']) AS st (status)
+		LEFT JOIN counted c ON c.queue = q.queue AND c.status = st.status
+		ORDER BY q.queue, st.status`,
+		pgx.NamedArgs{"queues": []string{outbox.QueueMail, outbox.QueueMailNow, outbox.QueueAlone, outbox.QueueHandout}})
+	if err != nil {
+		return nil, fmt.Errorf("count the outbox: %w", err)
+	}
+	standing, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (st Standing, err error) {
+		var seconds float64
+		err = row.Scan(&st.Queue, &st.Status, &st.Events, &seconds)
+		st.OldestDue = time.Duration(seconds * float64(time.Second))
+		return st, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count the outbox: %w", err)
+	}
+	return standing, nil
 }

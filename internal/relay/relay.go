@@ -1,0 +1,216 @@
+// Package relay carries events out of the building after their change has
+// committed.
+//
+// A drain works one slice of one tenant's queue: it makes the connection ready,
+// claims a row, delivers it, and settles it in the same statement that claims
+// the next. Its slice over, it puts itself back at the tail, which is the
+// fairness between tenants. Retry state lives on the row, never in River's;
+// River only wakes and runs drains. A sweep recovers what a lost worker left.
+//
+// The package promises at least once for every event and at most one delivery
+// in flight for each; it promises nothing about order.
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"ciclo/internal/outbox"
+	"ciclo/store"
+)
+
+// Deliverer carries one kind of message. The mail room is one; others follow.
+type Deliverer interface {
+	// Open makes ready whatever a delivery needs, before a row is claimed: a
+	// server that cannot be reached costs no row an attempt.
+	Open(ctx context.Context) (Carrier, error)
+}
+
+// Carrier delivers, one event after the other, until it is closed.
+type Carrier interface {
+	Deliver(ctx context.Context, e outbox.Event) Result
+	// Alive reports whether another event can be delivered without opening anew.
+	Alive() bool
+	Close()
+}
+
+// Result is what became of one event. The zero Result means delivered.
+type Result struct {
+	// Failed is the attempt to record; nil when delivered or cancelled.
+	Failed *outbox.Attempt
+	// Cancelled says why the event must not leave any more.
+	Cancelled string
+	// Lost is set when the row was found to be another worker's: touch nothing.
+	Lost bool
+}
+
+// Options say how a relay works.
+type Options struct {
+	Store      *store.Store
+	Deliverers map[string]Deliverer // by outbox queue
+	Workers    map[string]int       // by outbox queue; default DefaultWorkers
+	Log        *slog.Logger
+	Middleware []rivertype.Middleware // tracing of jobs
+}
+
+// DefaultWorkers are the drains that run at once in one process.
+var DefaultWorkers = map[string]int{outbox.QueueMail: 8, outbox.QueueMailNow: 2, outbox.QueueAlone: 1}
+
+// jobTimeout is far above a slice with its slowest message.
+const jobTimeout = 3 * time.Minute
+
+// Relay runs drains and the sweep until it is stopped.
+type Relay struct {
+	store      *store.Store
+	deliverers map[string]Deliverer
+	log        *slog.Logger
+	meters     meters
+	client     *river.Client[pgx.Tx]
+	alone      alone
+	rests      rests
+	stopping   chan struct{}
+	stop       sync.Once
+}
+
+// New prepares a relay. It works only the queues it has a deliverer for.
+func New(o Options) (*Relay, error) {
+	r := &Relay{store: o.Store, deliverers: o.Deliverers, log: o.Log, stopping: make(chan struct{})}
+	if r.log == nil {
+		r.log = slog.Default()
+	}
+	var err error
+	if r.meters, err = newMeters(); err != nil {
+		return nil, err
+	}
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &drainWorker{relay: r})
+	river.AddWorker(workers, &sweepWorker{relay: r})
+	queues := map[string]river.QueueConfig{outbox.QueueMaint: {MaxWorkers: 2}}
+	for queue := range o.Deliverers {
+		n := DefaultWorkers[queue]
+		if o.Workers[queue] > 0 {
+			n = o.Workers[queue]
+		}
+		queues[queue] = river.QueueConfig{MaxWorkers: max(1, n)}
+	}
+	r.client, err = river.NewClient(riverpgxv5.New(o.Store.Pool()), &river.Config{
+		Queues:                      queues,
+		Workers:                     workers,
+		JobTimeout:                  jobTimeout,
+		Logger:                      slog.New(quiet{r.log.Handler()}),
+		Middleware:                  o.Middleware,
+		CompletedJobRetentionPeriod: time.Hour, // the row is the history; River's is not
+		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(
+			river.PeriodicInterval(outbox.SweepEvery),
+			func() (river.JobArgs, *river.InsertOpts) {
+				return outbox.SweepArgs{}, &river.InsertOpts{Queue: outbox.QueueMaint, MaxAttempts: 1}
+			},
+			&river.PeriodicJobOpts{ID: "outbox_sweep", RunOnStart: true},
+		)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("relay client: %w", err)
+	}
+	return r, nil
+}
+
+// Start begins to work; it returns at once.
+func (r *Relay) Start(ctx context.Context) error {
+	if err := r.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start the relay: %w", err)
+	}
+	return nil
+}
+
+// Stop claims nothing more, lets what is being sent end, and returns. When ctx
+// ends first, sends are cut; their leases hand them to another worker.
+func (r *Relay) Stop(ctx context.Context) error {
+	r.stop.Do(func() { close(r.stopping) })
+	err := r.client.Stop(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		cut, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		err = r.client.StopAndCancel(cut)
+	}
+	if err != nil {
+		return fmt.Errorf("stop the relay: %w", err)
+	}
+	return nil
+}
+
+// quiet drops River's informational chatter; its warnings and errors stay.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}
+
+// alone keeps messages that may kill their worker away from the others. Every
+// drain holds the read side for one row; the queue of suspects takes the write
+// side. A waiting suspect makes drains settle and step back, so that nobody's
+// delivered row is still unsettled when the worker dies.
+type alone struct {
+	mu      sync.RWMutex
+	waiting sync.Mutex
+	wanted  bool
+}
+
+func (a *alone) setWanted(w bool) {
+	a.waiting.Lock()
+	a.wanted = w
+	a.waiting.Unlock()
+}
+
+func (a *alone) isWanted() bool {
+	a.waiting.Lock()
+	defer a.waiting.Unlock()
+	return a.wanted
+}
+
+// enter takes the side that the queue's rows are worked under.
+func (a *alone) enter(queue string) (leave func()) {
+	if queue != outbox.QueueAlone {
+		a.mu.RLock()
+		return a.mu.RUnlock
+	}
+	a.setWanted(true)
+	a.mu.Lock()
+	a.setWanted(false)
+	return a.mu.Unlock
+}
+
+// rests counts, for each queue, failures to make ready in a row.
+type rests struct {
+	mu     sync.Mutex
+	failed map[string]int
+}
+
+// after answers how long a queue rests when it could not be made ready: a
+// moment at first, half a minute from the third time on.
+func (r *rests) after(queue string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed == nil {
+		r.failed = map[string]int{}
+	}
+	r.failed[queue]++
+	if r.failed[queue] >= 3 {
+		return 30 * time.Second
+	}
+	return 5 * time.Second
+}
+
+func (r *rests) over(queue string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.failed, queue)
+}

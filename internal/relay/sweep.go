@@ -1,0 +1,32 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"ciclo/internal/outbox"
+)
+
+type sweepWorker struct {
+	river.WorkerDefaults[outbox.SweepArgs]
+	relay *Relay
+}
+
+// Work recovers lost leases, wakes what is overdue, and measures.
+func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[outbox.SweepArgs]) error {
+	swept, err := w.relay.store.Sweep(ctx)
+	if err != nil {
+		return err
+	}
+	if swept.Reclaimed > 0 {
+		w.relay.log.WarnContext(ctx, "took back rows of lost workers", "reclaimed", swept.Reclaimed, "failed", swept.Failed)
+		w.relay.meters.reclaimed(ctx, swept.Reclaimed)
+	}
+	standing, err := w.relay.store.OutboxStanding(ctx)
+	if err != nil {
+		return err
+	}
+	w.relay.meters.standing(ctx, standing)
+	return nil
+}
