@@ -101,3 +101,9 @@ func DateTime(ctx context.Context, t time.Time) string {
 
 // Int writes a whole number as the reader does.
 func Int(ctx context.Context, n int) string { return i18n.From(ctx).Int(n) }
+
+// capital starts a sentence with a word that the language writes small.
+func capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(string(first)) + s[size:]
+}

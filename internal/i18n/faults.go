@@ -18,3 +18,10 @@ var _ = register(words{
 	"fault.text_long":     Text{"São no máximo {max} caracteres.", "At most {max} characters."},
 	"fault.required":      Text{"Preencha este campo.", "Fill in this field."},
 })
+
+// What is wrong with a field.
+var _ = register(words{
+	"fault.number": Text{"Use um número inteiro de {min} a {max}.", "Use a whole number from {min} to {max}."},
+	"fault.date":   Text{"“{value}”: essa data não existe. Use dd/mm/aaaa.", "“{value}”: that date does not exist. Use dd/mm/yyyy."},
+	"fault.choice": Text{"Escolha uma das opções da lista.", "Choose one of the options of the list."},
+})

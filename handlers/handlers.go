@@ -1,0 +1,74 @@
+// Package handlers turns requests into answers. routes.go is its table of
+// contents; each handler parses, makes one call to the store and answers.
+//
+// A handler returns an error and writes nothing on failure: render.go is the
+// one place that turns faults into statuses and words, and every other error
+// into an apology whose details go to the log alone. No handler decides what a
+// person may do; it hands the actor to the store, which asks policy.
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"ciclo/store"
+)
+
+// Options is what the handlers need from the outside.
+type Options struct {
+	Store *store.Store
+	Log   *slog.Logger
+	// BaseURL is where people reach us; https makes cookies Secure.
+	BaseURL string
+	// TrustedProxies may say in X-Forwarded-For whom they speak for.
+	TrustedProxies []netip.Prefix
+	// Trace wraps everything, outermost; nil leaves it out.
+	Trace func(http.Handler) http.Handler
+}
+
+// Handlers answers every request of the product.
+type Handlers struct {
+	store    *store.Store
+	log      *slog.Logger
+	https    bool
+	base     *url.URL
+	proxies  []netip.Prefix
+	trace    func(http.Handler) http.Handler
+	accounts *sessionStore
+	links    *sessionStore
+}
+
+// New checks the options and returns the handlers.
+func New(o Options) (*Handlers, error) {
+	base, err := url.Parse(o.BaseURL)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, fmt.Errorf("base url %q: want http://host or https://host", o.BaseURL)
+	}
+	if o.Store == nil {
+		return nil, errors.New("handlers need a store")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Handlers{
+		store:   o.Store,
+		log:     o.Log,
+		https:   base.Scheme == "https",
+		base:    base,
+		proxies: o.TrustedProxies,
+		trace:   o.Trace,
+	}
+	h.accounts = newSessionStore(o.Store, "ciclo", h.https)
+	h.links = newSessionStore(o.Store, "ciclo-review", h.https)
+	return h, nil
+}
+
+// URL answers the full address of a path, for what leaves the building.
+func (h *Handlers) URL(path string) string {
+	return strings.TrimSuffix(h.base.String(), "/") + path
+}

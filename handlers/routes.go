@@ -1,0 +1,50 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// Routes is the table of contents: what can be asked, in the order a person
+// meets it. Verbs are nouns here: to sign in is to create a login.
+func (h *Handlers) Routes() http.Handler {
+	r := chi.NewRouter()
+	if h.trace != nil {
+		r.Use(h.trace)
+	}
+	r.Use(h.identifyRequest, h.logAccess, h.recoverPanic, h.secureHeaders)
+	r.NotFound(h.page(h.notFound))
+	r.MethodNotAllowed(h.page(h.methodNotAllowed))
+
+	r.Get("/static/{file}", h.serveStatic)
+	r.Get("/favicon.ico", h.serveFavicon)
+	r.Get("/healthz", h.healthz)
+
+	r.Group(func(r chi.Router) {
+		r.Use(h.refuseCrossOrigin, h.identifyViewer)
+
+		// Anyone.
+		r.Get("/login", h.page(h.showLogin))
+		r.With(h.limitSignIns).Post("/login", h.page(h.signIn))
+		r.Get("/login/organisation", h.page(h.showOrganisationChoice))
+		r.Post("/login/organisation", h.page(h.chooseOrganisation))
+		r.Post("/logout", h.page(h.signOut))
+		r.Get("/password/{token}", h.page(h.showPassword))
+		r.With(h.limitSignIns).Post("/password/{token}", h.page(h.setPassword))
+		r.Post("/language", h.page(h.chooseLanguage))
+		r.Post("/theme", h.page(h.chooseTheme))
+
+		// Everybody with an account.
+		r.Group(func(r chi.Router) {
+			r.Use(h.requireSignIn)
+			r.Get("/", h.page(h.showHome))
+		})
+
+		// Reviewers, with an account or by link.
+		r.Group(func(r chi.Router) {
+			r.Use(h.requireReviewer)
+		})
+	})
+	return r
+}

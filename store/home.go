@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ciclo/internal/policy"
+)
+
+// Counts are what waits for a person, as the navigation shows it.
+type Counts struct {
+	Reviews int // to do or begun, in active cycles
+	Failed  int // messages the person may mend
+}
+
+// WaitingFor counts what waits for the actor.
+func (s *Store) WaitingFor(ctx context.Context, by policy.Actor) (Counts, error) {
+	var c Counts
+	err := s.pool.QueryRow(ctx, `
+		SELECT
+			(SELECT count(*)
+			 FROM evaluations e
+			 JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+			 WHERE e.tenant_id = @tenant
+			   AND e.reviewer_id = @person
+			   AND e.state IN ('pending', 'in_progress', 'reopened')
+			   AND c.state = 'active'),
+			(SELECT count(*)
+			 FROM outbox_events o
+			 WHERE o.tenant_id = @tenant
+			   AND o.status = 'failed'
+			   AND @messages::boolean
+			   AND (@admin::boolean OR EXISTS (
+			       SELECT FROM cycles c
+			       WHERE c.tenant_id = o.tenant_id AND c.id = o.cycle_id AND c.owner_id = @person)))`,
+		pgx.NamedArgs{"tenant": by.TenantID, "person": by.PersonID,
+			"messages": policy.May(by, policy.SeeMessages), "admin": by.Is(policy.Admin)},
+	).Scan(&c.Reviews, &c.Failed)
+	if err != nil {
+		return Counts{}, fmt.Errorf("count what waits: %w", err)
+	}
+	return c, nil
+}
+
+// DueReviews is a cycle in which the actor still owes reviews.
+type DueReviews struct {
+	CycleID int64
+	Cycle   string
+	DueAt   time.Time
+	DueZone string
+	Open    int
+	All     int
+}
+
+// OpenCycle is a cycle in draft or under way, for those who run cycles.
+type OpenCycle struct {
+	ID        int64
+	Name      string
+	State     string
+	DueAt     time.Time
+	DueZone   string
+	Pairs     int
+	Submitted int
+	Started   int
+	Declined  int
+}
+
+// Home is what needs somebody now.
+type Home struct {
+	Reviews []DueReviews
+	Cycles  []OpenCycle // nil for who does not run cycles
+	Failed  int
+	Now     time.Time
+}
+
+// NeedsMe reads what needs the actor now.
+func (s *Store) NeedsMe(ctx context.Context, by policy.Actor) (Home, error) {
+	var home Home
+	err := s.inTx(ctx, func(tx pgx.Tx) (err error) {
+		if home.Now, err = databaseNow(ctx, tx); err != nil {
+			return err
+		}
+		if home.Reviews, err = dueReviews(ctx, tx, by); err != nil {
+			return err
+		}
+		if policy.May(by, policy.SeeCycles) {
+			home.Cycles, err = openCycles(ctx, tx, by)
+		}
+		return err
+	})
+	if err != nil {
+		return Home{}, err
+	}
+	counts, err := s.WaitingFor(ctx, by)
+	home.Failed = counts.Failed
+	return home, err
+}
+
+func dueReviews(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]DueReviews, error) {
+	rows, _ := tx.Query(ctx, `
+		SELECT c.id AS cycle_id, c.name AS cycle, c.due_at, c.due_zone,
+		       count(*) FILTER (WHERE e.state IN ('pending', 'in_progress', 'reopened')) AS open,
+		       count(*) FILTER (WHERE e.state <> 'cancelled') AS all
+		FROM evaluations e
+		JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+		WHERE e.tenant_id = @tenant
+		  AND e.reviewer_id = @person
+		  AND c.state = 'active'
+		GROUP BY c.id, c.name, c.due_at, c.due_zone
+		HAVING count(*) FILTER (WHERE e.state IN ('pending', 'in_progress', 'reopened')) > 0
+		ORDER BY c.due_at, c.id`,
+		pgx.NamedArgs{"tenant": by.TenantID, "person": by.PersonID})
+	due, err := pgx.CollectRows(rows, pgx.RowToStructByName[DueReviews])
+	if err != nil {
+		return nil, fmt.Errorf("read reviews due: %w", err)
+	}
+	return due, nil
+}
+
+func openCycles(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]OpenCycle, error) {
+	rows, _ := tx.Query(ctx, `
+		SELECT c.id, c.name, c.state, c.due_at, c.due_zone,
+		       count(e.id) FILTER (WHERE e.state <> 'cancelled') AS pairs,
+		       count(e.id) FILTER (WHERE e.state = 'submitted') AS submitted,
+		       count(e.id) FILTER (WHERE e.state IN ('in_progress', 'reopened')) AS started,
+		       count(e.id) FILTER (WHERE e.state = 'declined') AS declined
+		FROM cycles c
+		LEFT JOIN evaluations e ON e.tenant_id = c.tenant_id AND e.cycle_id = c.id
+		WHERE c.tenant_id = @tenant
+		  AND c.state IN ('draft', 'active')
+		GROUP BY c.id
+		ORDER BY c.state, c.due_at, c.id
+		LIMIT 20`,
+		pgx.NamedArgs{"tenant": by.TenantID})
+	cycles, err := pgx.CollectRows(rows, pgx.RowToStructByName[OpenCycle])
+	if err != nil {
+		return nil, fmt.Errorf("read open cycles: %w", err)
+	}
+	return cycles, nil
+}
