@@ -64,7 +64,7 @@ func (s *Store) ResumeSession(ctx context.Context, token string) (Session, error
 		LEFT JOIN tenants t ON t.id = s.tenant_id
 		WHERE s.token_hash = @hash
 		  AND s.expires_at > now()
-		  AND s.seen_at > now() - make_interval(secs => CASE WHEN s.cycle_id IS NULL THEN @idle ELSE @link_idle END)`,
+		  AND s.seen_at > now() - make_interval(secs => CASE WHEN s.cycle_id IS NULL THEN @idle::float8 ELSE @link_idle::float8 END)`,
 		pgx.NamedArgs{"hash": tokenHash(token), "idle": AccountIdle.Seconds(), "link_idle": LinkIdle.Seconds()},
 	).Scan(&ss.TenantID, &ss.PersonID, &ss.CycleID, &ss.Data, &ss.Name, &ss.Locale, &ss.Org, &ss.Zone, &ss.Roles, &stale, &left)
 	switch {
