@@ -1,0 +1,882 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ciclo/internal/appraisal"
+	"ciclo/internal/fault"
+	"ciclo/internal/intake"
+	"ciclo/internal/outbox"
+	"ciclo/internal/policy"
+)
+
+// Messages reads one page of the messages that the actor may see, with the
+// counts around it, all from one instant: the numbers on the page add up. The
+// number of statements does not depend on how many messages there are.
+func (s *Store) Messages(ctx context.Context, by policy.Actor, f outbox.Filter) (m outbox.Messages, err error) {
+	f.Page = max(f.Page, 1)
+	m.Filter = f
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := policy.Can(by, policy.SeeMessages, policy.Of(by)); err != nil {
+			return err
+		}
+		if err := oneInstant(ctx, tx); err != nil {
+			return err
+		}
+		if m.Cycles, err = cyclesWithMessages(ctx, tx, by); err != nil {
+			return err
+		}
+		if f.CycleID != 0 {
+			if m.Cycle, err = nameOf(m.Cycles, f.CycleID); err != nil {
+				return err
+			}
+		}
+		if m.Figures, err = messageFigures(ctx, tx, by, f.CycleID); err != nil {
+			return err
+		}
+		if m.Causes, err = failedByCause(ctx, tx, by, f.CycleID); err != nil {
+			return err
+		}
+		if m.Matching, m.Dead, err = countMessages(ctx, tx, by, f); err != nil {
+			return err
+		}
+		m.Page = min(f.Page, max(1, (m.Matching+outbox.PageSize-1)/outbox.PageSize))
+		m.Rows, err = listMessages(ctx, tx, by, m.Filter)
+		return err
+	})
+	return m, err
+}
+
+// FailedMessages counts the failed messages that the actor may mend, for the
+// navigation; nought for who may not see any.
+func (s *Store) FailedMessages(ctx context.Context, by policy.Actor) (n int, err error) {
+	if policy.Can(by, policy.SeeMessages, policy.Of(by)) != nil {
+		return 0, nil
+	}
+	err = s.pool.QueryRow(ctx, failedMessagesSQL, seen(by, nil)).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count failed messages: %w", err)
+	}
+	return n, nil
+}
+
+const failedMessagesSQL = `
+	SELECT count(*)
+	FROM outbox_events e
+	LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+	WHERE e.tenant_id = @tenant
+	  AND e.status = 'failed'
+	  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)`
+
+// MessageFigures counts the messages that the actor may see by state, of one
+// cycle or (0) of all.
+func (s *Store) MessageFigures(ctx context.Context, by policy.Actor, cycle int64) (f outbox.Figures, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := policy.Can(by, policy.SeeMessages, policy.Of(by)); err != nil {
+			return err
+		}
+		f, err = messageFigures(ctx, tx, by, cycle)
+		return err
+	})
+	return f, err
+}
+
+// Message reads one message with all that is known of it.
+func (s *Store) Message(ctx context.Context, by policy.Actor, id int64) (d outbox.MessageDetail, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := policy.Can(by, policy.SeeMessages, policy.Of(by)); err != nil {
+			return err
+		}
+		if err := oneInstant(ctx, tx); err != nil {
+			return err
+		}
+		if d, err = readMessage(ctx, tx, by, policy.SeeMessages, id); err != nil {
+			return err
+		}
+		if d.Tries, err = triesOf(ctx, tx, by.TenantID, id); err != nil {
+			return err
+		}
+		if d.Deeds, err = deedsOn(ctx, tx, by.TenantID, id); err != nil {
+			return err
+		}
+		if d.Origin, err = originOf(ctx, tx, by.TenantID, d); err != nil {
+			return err
+		}
+		d.Link, err = linkOf(ctx, tx, by.TenantID, d)
+		return err
+	})
+	return d, err
+}
+
+// RetryMessage sends a failed message again: due now, with five more attempts.
+func (s *Store) RetryMessage(ctx context.Context, by policy.Actor, id int64) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		m, err := lockMessage(ctx, tx, by, id)
+		if err != nil {
+			return err
+		}
+		if !m.CanRetry() {
+			return notFailed(m)
+		}
+		_, err = s.retry(ctx, tx, by, outbox.Filter{}, []int64{id})
+		return err
+	})
+}
+
+// RetryMessages sends the failed ones among the chosen messages again and
+// answers how many those were. One that the actor may not see refuses them all;
+// one that somebody else has just sent again is left alone.
+func (s *Store) RetryMessages(ctx context.Context, by policy.Actor, ids []int64) (n int, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := policy.Can(by, policy.MendMessages, policy.Of(by)); err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			return fault.Invalidf("message.none_chosen")
+		}
+		if err := allSeen(ctx, tx, by, ids); err != nil {
+			return err
+		}
+		if n, err = s.retry(ctx, tx, by, outbox.Filter{}, ids); err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.Conflictf("message.nothing_to_retry")
+		}
+		return nil
+	})
+	return n, err
+}
+
+// RetryMatching sends every failed message that matches the filter again, in a
+// constant number of statements, and answers how many those were.
+func (s *Store) RetryMatching(ctx context.Context, by policy.Actor, f outbox.Filter) (n int, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := policy.Can(by, policy.MendMessages, policy.Of(by)); err != nil {
+			return err
+		}
+		if f.CycleID != 0 {
+			cycles, err := cyclesWithMessages(ctx, tx, by)
+			if err != nil {
+				return err
+			}
+			if _, err := nameOf(cycles, f.CycleID); err != nil {
+				return err
+			}
+		}
+		if n, err = s.retry(ctx, tx, by, f, nil); err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.Conflictf("message.nothing_to_retry")
+		}
+		return nil
+	})
+	return n, err
+}
+
+// CancelMessage stops a message for a reason that stays on it. One that waits
+// or has failed is cancelled at once. One that is being sent is asked to stop,
+// which is honoured as long as its sender has not begun to hand it over: what
+// really happened is on the row afterwards. The answer is where it stands now.
+func (s *Store) CancelMessage(ctx context.Context, by policy.Actor, id int64, reason string) (m outbox.Message, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		d, err := lockMessage(ctx, tx, by, id)
+		if err != nil {
+			return err
+		}
+		if m = d.Message; !m.CanCancel() {
+			return notCancellable(m)
+		}
+		if err := checkReason(reason); err != nil {
+			return err
+		}
+		act := "message.cancelled"
+		if m.Status == outbox.Processing {
+			act = "message.cancel_asked"
+		}
+		err = tx.QueryRow(ctx, `
+			UPDATE outbox_events
+			SET status = CASE WHEN status = 'processing' THEN status ELSE 'cancelled' END,
+			    cancel_requested = status = 'processing',
+			    status_reason = @reason, updated_at = now()
+			WHERE tenant_id = @tenant
+			  AND id = @id
+			RETURNING status, cancel_requested, status_reason`,
+			pgx.NamedArgs{"tenant": by.TenantID, "id": id, "reason": reason}).Scan(&m.Status, &m.CancelRequested, &m.Reason)
+		if err != nil {
+			return fmt.Errorf("cancel message %d: %w", id, err)
+		}
+		return audit(ctx, tx, by, act, "message", id, map[string]any{"reason": reason, "was": d.Status})
+	})
+	return m, err
+}
+
+// CorrectAddress puts the right address on the person's record and sends the
+// message again, in one transaction: due now, with five more attempts. Links
+// that may have reached the old address stop working, with the sessions they
+// opened, and the relay makes a new one; a link of which every attempt was
+// refused has been seen by nobody and stays. A hand-out goes by mail from here.
+//
+// An address that is not new leaves the record and the links as they are.
+func (s *Store) CorrectAddress(ctx context.Context, by policy.Actor, id int64, email string) (c outbox.Correction, err error) {
+	email = strings.TrimSpace(email)
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		m, err := lockMessage(ctx, tx, by, id)
+		if err != nil {
+			return err
+		}
+		c = outbox.Correction{Person: m.Person, Changed: !strings.EqualFold(m.Email, email)}
+		if err := checkCorrection(ctx, tx, by, m, email, c.Changed); err != nil {
+			return err
+		}
+		if c.Changed {
+			if c.NewLink, err = changeAddress(ctx, tx, by, m, email); err != nil {
+				return err
+			}
+		}
+		return s.sendTo(ctx, tx, by, m, email, c)
+	})
+	if f := fault.As(err); f != nil && f.Key == "person.email_taken" {
+		return c, s.addressTaken(ctx, by, email, err)
+	}
+	return c, err
+}
+
+// HandOver records that a hand-out has reached its person's hands.
+func (s *Store) HandOver(ctx context.Context, by policy.Actor, id int64) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		m, err := lockMessage(ctx, tx, by, id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !m.Handout():
+			return fault.Conflictf("message.not_paper")
+		case m.Status == outbox.Delivered && m.DeliveredAt != nil:
+			return fault.Conflictf("message.already_handed_over", "when", *m.DeliveredAt)
+		case !m.CanHandOver():
+			return fault.Conflictf("message.not_waiting", "state", fault.Msg("message.state."+string(m.State())))
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE outbox_events
+			SET status = 'delivered', delivered_at = now(), updated_at = now()
+			WHERE tenant_id = @tenant
+			  AND id = @id`, pgx.NamedArgs{"tenant": by.TenantID, "id": id})
+		if err != nil {
+			return fmt.Errorf("hand over message %d: %w", id, err)
+		}
+		return audit(ctx, tx, by, "message.handed_over", "message", id, nil)
+	})
+}
+
+// oneInstant makes every statement of the transaction see the same rows.
+func oneInstant(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
+		return fmt.Errorf("read from one instant: %w", err)
+	}
+	return nil
+}
+
+// seen adds to args what binds a statement to the messages that the actor may
+// see: every one of the organisation, or those of the cycles they own.
+func seen(by policy.Actor, args pgx.NamedArgs) pgx.NamedArgs {
+	anothers := policy.Object{TenantID: by.TenantID, OwnerID: -1}
+	bound := pgx.NamedArgs{"tenant": by.TenantID, "actor": by.PersonID, "every": policy.Can(by, policy.SeeMessages, anothers) == nil}
+	for name, value := range args {
+		bound[name] = value
+	}
+	return bound
+}
+
+func cyclesWithMessages(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]outbox.CycleRef, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT c.id, c.name
+		FROM cycles c
+		WHERE c.tenant_id = @tenant
+		  AND (@every OR c.owner_id = @actor)
+		  AND EXISTS (
+			SELECT FROM outbox_events e
+			WHERE e.tenant_id = c.tenant_id
+			  AND e.cycle_id = c.id)
+		ORDER BY c.activated_at DESC NULLS LAST, c.id DESC`, seen(by, nil))
+	if err != nil {
+		return nil, fmt.Errorf("list cycles with messages: %w", err)
+	}
+	cycles, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c outbox.CycleRef, err error) {
+		return c, row.Scan(&c.ID, &c.Name)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list cycles with messages: %w", err)
+	}
+	return cycles, nil
+}
+
+func nameOf(cycles []outbox.CycleRef, id int64) (string, error) {
+	for _, c := range cycles {
+		if c.ID == id {
+			return c.Name, nil
+		}
+	}
+	return "", fault.NotFoundf("fault.not_found")
+}
+
+func messageFigures(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64) (f outbox.Figures, err error) {
+	f.Counts = map[outbox.State]int{}
+	rows, err := tx.Query(ctx, `
+		SELECT e.status, CASE WHEN e.queue = @handout THEN e.queue ELSE @mail END, least(e.attempts, 1), count(*),
+		       min(e.available_at) FILTER (WHERE e.status = 'pending' AND e.queue <> @handout AND e.available_at <= now()), now()
+		FROM outbox_events e
+		LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+		WHERE e.tenant_id = @tenant
+		  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)
+		  AND (@cycle = 0 OR e.cycle_id = @cycle)
+		GROUP BY 1, 2, 3`,
+		seen(by, pgx.NamedArgs{"cycle": cycle, "handout": outbox.QueueHandout, "mail": outbox.QueueMail}))
+	if err != nil {
+		return f, fmt.Errorf("count messages: %w", err)
+	}
+	var status outbox.Status
+	var queue string
+	var attempts, n int
+	var oldest *time.Time
+	_, err = pgx.ForEachRow(rows, []any{&status, &queue, &attempts, &n, &oldest, &f.Now}, func() error {
+		f.Counts[outbox.StateOf(status, queue, attempts)] += n
+		if oldest != nil && (f.OldestDue == nil || oldest.Before(*f.OldestDue)) {
+			f.OldestDue = new(*oldest)
+		}
+		return nil
+	})
+	if err != nil {
+		return f, fmt.Errorf("count messages: %w", err)
+	}
+	if f.Now.IsZero() {
+		f.Now, err = databaseNow(ctx, tx)
+	}
+	return f, err
+}
+
+func failedByCause(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64) ([]outbox.CauseCount, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT coalesce(e.cause, @other) AS cause, count(*) AS n
+		FROM outbox_events e
+		LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+		WHERE e.tenant_id = @tenant
+		  AND e.status = 'failed'
+		  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)
+		  AND (@cycle = 0 OR e.cycle_id = @cycle)
+		GROUP BY 1
+		ORDER BY n DESC, cause`,
+		seen(by, pgx.NamedArgs{"cycle": cycle, "other": outbox.CauseOther}))
+	if err != nil {
+		return nil, fmt.Errorf("count failed messages by cause: %w", err)
+	}
+	causes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c outbox.CauseCount, err error) {
+		return c, row.Scan(&c.Cause, &c.N)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count failed messages by cause: %w", err)
+	}
+	return causes, nil
+}
+
+// matching binds a statement to the rows of a filter.
+func matching(by policy.Actor, f outbox.Filter) pgx.NamedArgs {
+	status, handout, tried := f.State.Rows()
+	return seen(by, pgx.NamedArgs{"status": status, "handout": handout, "tried": tried, "paper": outbox.QueueHandout,
+		"cycle": f.CycleID, "cause": f.Cause, "except": f.Except, "q": strings.TrimSpace(f.Q), "other": outbox.CauseOther,
+		"dead": outbox.CauseAddress, "sort": f.Sort, "limit": outbox.PageSize, "offset": (max(f.Page, 1) - 1) * outbox.PageSize})
+}
+
+func countMessages(ctx context.Context, tx pgx.Tx, by policy.Actor, f outbox.Filter) (n, dead int, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE e.cause = @dead)
+		FROM outbox_events e
+		LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+		LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+		WHERE e.tenant_id = @tenant
+		  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)
+		  AND e.status = @status
+		  AND (@handout::boolean IS NULL OR (e.queue = @paper) = @handout)
+		  AND (@tried::boolean IS NULL OR (e.attempts > 0) = @tried)
+		  AND (@cycle = 0 OR e.cycle_id = @cycle)
+		  AND (@cause::text = '' OR coalesce(e.cause, @other) = @cause)
+		  AND (@except::text = '' OR coalesce(e.cause, @other) <> @except)
+		  AND (@q = '' OR strpos(p.search, fold(@q)) > 0)`,
+		matching(by, f)).Scan(&n, &dead)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the messages that match: %w", err)
+	}
+	return n, dead, nil
+}
+
+func listMessages(ctx context.Context, tx pgx.Tx, by policy.Actor, f outbox.Filter) ([]outbox.Message, error) {
+	rows, err := tx.Query(ctx, listMessagesSQL, matching(by, f))
+	if err != nil {
+		return nil, fmt.Errorf("list messages: %w", err)
+	}
+	messages, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m outbox.Message, err error) {
+		err = row.Scan(&m.ID, &m.Type, &m.Queue, &m.Status, &m.CycleID, &m.Cycle, &m.PersonID, &m.Person, &m.Email, &m.Attempts, &m.MaxAttempts,
+			&m.Cause, &m.LastError, &m.Reason, &m.CancelRequested, &m.DueAt, &m.CreatedAt, &m.UpdatedAt, &m.DeliveredAt)
+		return m, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list messages: %w", err)
+	}
+	return messages, nil
+}
+
+const listMessagesSQL = `
+	SELECT e.id, e.event_type, e.queue, e.status, coalesce(e.cycle_id, 0), coalesce(c.name, ''), coalesce(p.id, 0), coalesce(p.name, ''),
+	       coalesce(p.email, ''), e.attempts, e.max_attempts, coalesce(e.cause, ''), coalesce(e.last_error, ''), coalesce(e.status_reason, ''),
+	       e.cancel_requested, e.available_at, e.created_at, e.updated_at, e.delivered_at
+	FROM outbox_events e
+	LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+	LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+	WHERE e.tenant_id = @tenant
+	  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)
+	  AND e.status = @status
+	  AND (@handout::boolean IS NULL OR (e.queue = @paper) = @handout)
+	  AND (@tried::boolean IS NULL OR (e.attempts > 0) = @tried)
+	  AND (@cycle = 0 OR e.cycle_id = @cycle)
+	  AND (@cause::text = '' OR coalesce(e.cause, @other) = @cause)
+	  AND (@except::text = '' OR coalesce(e.cause, @other) <> @except)
+	  AND (@q = '' OR strpos(p.search, fold(@q)) > 0)
+	ORDER BY CASE WHEN @sort = 'name' THEN p.name END COLLATE "pt-BR-x-icu",
+	         CASE WHEN @sort = '-name' THEN p.name END COLLATE "pt-BR-x-icu" DESC,
+	         CASE WHEN @sort = 'attempts' THEN e.attempts END,
+	         CASE WHEN @sort = '-attempts' THEN e.attempts END DESC,
+	         CASE WHEN @sort = 'last' THEN e.updated_at END,
+	         e.updated_at DESC, e.id DESC
+	LIMIT @limit
+	OFFSET @offset`
+
+// readMessage reads a message and asks policy about its row: what is not the
+// actor's to see does not exist for them.
+func readMessage(ctx context.Context, tx pgx.Tx, by policy.Actor, act policy.Act, id int64) (d outbox.MessageDetail, err error) {
+	m := &d.Message
+	var owner int64
+	err = tx.QueryRow(ctx, `
+		SELECT e.id, e.event_type, e.queue, e.status, coalesce(e.cycle_id, 0), coalesce(c.name, ''), coalesce(p.id, 0), coalesce(p.name, ''),
+		       coalesce(p.email, ''), e.attempts, e.max_attempts, coalesce(e.cause, ''), coalesce(e.last_error, ''), coalesce(e.status_reason, ''),
+		       e.cancel_requested, e.available_at, e.created_at, e.updated_at, e.delivered_at,
+		       coalesce(c.owner_id, 0), e.payload, coalesce(p.locale, t.locale),
+		       CASE WHEN e.payload ->> 'evaluations' ~ '^[0-9]{1,6}$' THEN (e.payload ->> 'evaluations')::int ELSE 0 END,
+		       coalesce((
+			SELECT mode() WITHIN GROUP (ORDER BY lower(split_part(o.email::text, '@', 2)))
+			FROM people o
+			WHERE o.tenant_id = e.tenant_id
+			  AND o.email IS NOT NULL), '')
+		FROM outbox_events e
+		JOIN tenants t ON t.id = e.tenant_id
+		LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+		LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+		WHERE e.tenant_id = @tenant
+		  AND e.id = @id`, pgx.NamedArgs{"tenant": by.TenantID, "id": id}).
+		Scan(&m.ID, &m.Type, &m.Queue, &m.Status, &m.CycleID, &m.Cycle, &m.PersonID, &m.Person, &m.Email, &m.Attempts, &m.MaxAttempts,
+			&m.Cause, &m.LastError, &m.Reason, &m.CancelRequested, &m.DueAt, &m.CreatedAt, &m.UpdatedAt, &m.DeliveredAt,
+			&owner, &d.Payload, &d.Locale, &d.Evaluations, &d.Domain)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return d, fault.NotFoundf("fault.not_found")
+	}
+	if err != nil {
+		return d, fmt.Errorf("read message %d: %w", id, err)
+	}
+	if policy.Can(by, act, policy.Object{TenantID: by.TenantID, CycleID: m.CycleID, OwnerID: owner}) != nil {
+		return d, fault.NotFoundf("fault.not_found")
+	}
+	return d, nil
+}
+
+// lockMessage holds a message's row and then reads it, so that two people who
+// mend it at once, or a sender that settles it meanwhile, are served one after
+// the other.
+func lockMessage(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (d outbox.MessageDetail, err error) {
+	if err := policy.Can(by, policy.MendMessages, policy.Of(by)); err != nil {
+		return d, err
+	}
+	if _, err := tx.Exec(ctx, `
+		SELECT FROM outbox_events
+		WHERE tenant_id = @tenant
+		  AND id = @id
+		FOR NO KEY UPDATE`, pgx.NamedArgs{"tenant": by.TenantID, "id": id}); err != nil {
+		return d, fmt.Errorf("lock message %d: %w", id, err)
+	}
+	return readMessage(ctx, tx, by, policy.MendMessages, id)
+}
+
+func triesOf(ctx context.Context, tx pgx.Tx, tenant, id int64) ([]outbox.Try, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT attempt, at, class, cause, phase, coalesce(address, ''), error, took_ms
+		FROM delivery_attempts
+		WHERE tenant_id = @tenant
+		  AND event_id = @id
+		ORDER BY attempt`, pgx.NamedArgs{"tenant": tenant, "id": id})
+	if err != nil {
+		return nil, fmt.Errorf("list the attempts of message %d: %w", id, err)
+	}
+	tries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t outbox.Try, err error) {
+		var took int64
+		err = row.Scan(&t.Number, &t.At, &t.Class, &t.Cause, &t.Phase, &t.Address, &t.Error, &took)
+		t.Took = time.Duration(took) * time.Millisecond
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the attempts of message %d: %w", id, err)
+	}
+	return tries, nil
+}
+
+func deedsOn(ctx context.Context, tx pgx.Tx, tenant, id int64) ([]outbox.Deed, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT a.act, coalesce(p.name, ''), a.at, a.detail
+		FROM audit_entries a
+		LEFT JOIN people p ON p.tenant_id = a.tenant_id AND p.id = a.actor_id
+		WHERE a.tenant_id = @tenant
+		  AND a.object_type = 'message'
+		  AND a.object_id = @id
+		ORDER BY a.id`, pgx.NamedArgs{"tenant": tenant, "id": id})
+	if err != nil {
+		return nil, fmt.Errorf("list what was done to message %d: %w", id, err)
+	}
+	deeds, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d outbox.Deed, err error) {
+		return d, row.Scan(&d.Act, &d.By, &d.At, &d.Detail)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list what was done to message %d: %w", id, err)
+	}
+	return deeds, nil
+}
+
+// originOf finds the activation that wrote the message.
+func originOf(ctx context.Context, tx pgx.Tx, tenant int64, d outbox.MessageDetail) (*outbox.Origin, error) {
+	var r appraisal.Receipt
+	err := tx.QueryRow(ctx, `
+		SELECT a.number, a.at, p.name
+		FROM activations a
+		JOIN people p ON p.tenant_id = a.tenant_id AND p.id = a.actor_id
+		WHERE a.tenant_id = @tenant
+		  AND a.cycle_id = @cycle
+		  AND a.at <= @created
+		ORDER BY a.id DESC
+		LIMIT 1`, pgx.NamedArgs{"tenant": tenant, "cycle": d.CycleID, "created": d.CreatedAt}).Scan(&r.Number, &r.At, &r.By)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // a message need not come from an activation
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the activation of message %d: %w", d.ID, err)
+	}
+	return &outbox.Origin{Code: r.Code(), By: r.By, At: r.At}, nil
+}
+
+// linkOf tells how the person's newest link to the message's cycle stands.
+func linkOf(ctx context.Context, tx pgx.Tx, tenant int64, d outbox.MessageDetail) (l outbox.LinkState, err error) {
+	var zone string
+	err = tx.QueryRow(ctx, `
+		SELECT l.id IS NOT NULL, l.revoked_at IS NOT NULL, l.opened_at, c.due_at, c.due_zone, c.state <> 'active'
+		FROM cycles c
+		LEFT JOIN LATERAL (
+			SELECT id, revoked_at, opened_at
+			FROM review_links
+			WHERE tenant_id = c.tenant_id
+			  AND cycle_id = c.id
+			  AND person_id = @person
+			ORDER BY id DESC
+			LIMIT 1
+		) l ON true
+		WHERE c.tenant_id = @tenant
+		  AND c.id = @cycle`, pgx.NamedArgs{"tenant": tenant, "cycle": d.CycleID, "person": d.PersonID}).
+		Scan(&l.Made, &l.Revoked, &l.OpenedAt, &l.Until, &zone, &l.Over)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return l, nil // a message that belongs to no cycle carries no link
+	}
+	if err != nil {
+		return l, fmt.Errorf("read the link of message %d: %w", d.ID, err)
+	}
+	if loc, err := time.LoadLocation(zone); err == nil {
+		l.Until = l.Until.In(loc)
+	}
+	seenLinks, err := arrivedLinks(ctx, tx, tenant, d.PersonID)
+	for _, cycle := range seenLinks {
+		l.Arrived = l.Arrived || cycle == d.CycleID
+	}
+	return l, err
+}
+
+// arrivedLinks lists the cycles whose live link to the person may have reached
+// somebody: it was opened, its message was accepted, is being sent, or an
+// attempt since it was made ended without an answer. A refusal, for good or for
+// now, proves that nobody has it.
+func arrivedLinks(ctx context.Context, tx pgx.Tx, tenant, person int64) ([]int64, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT l.cycle_id
+		FROM review_links l
+		WHERE l.tenant_id = @tenant
+		  AND l.person_id = @person
+		  AND l.revoked_at IS NULL
+		  AND (l.opened_at IS NOT NULL
+		    OR EXISTS (
+			SELECT FROM outbox_events e
+			WHERE e.tenant_id = l.tenant_id
+			  AND e.cycle_id = l.cycle_id
+			  AND e.reviewer_id = l.person_id
+			  AND (e.status = 'processing'
+			    OR e.status = 'delivered' AND e.delivered_at >= l.created_at
+			    OR EXISTS (
+				SELECT FROM delivery_attempts a
+				WHERE a.tenant_id = e.tenant_id
+				  AND a.event_id = e.id
+				  AND a.class IN ('unknown', 'lost')
+				  AND a.at >= l.created_at))))`,
+		pgx.NamedArgs{"tenant": tenant, "person": person})
+	if err != nil {
+		return nil, fmt.Errorf("find links of person %d that may have arrived: %w", person, err)
+	}
+	cycles, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("find links of person %d that may have arrived: %w", person, err)
+	}
+	return cycles, nil
+}
+
+// retry makes the failed messages of a filter, or those with the given ids, due
+// now with five more attempts, says so on the trail of each, and wakes drains
+// for them. They are locked in the order of their ids, so that two such acts
+// wait for each other; the second finds nothing failed any more.
+func (s *Store) retry(ctx context.Context, tx pgx.Tx, by policy.Actor, f outbox.Filter, ids []int64) (n int, err error) {
+	f.State = outbox.StateFailed
+	args := matching(by, f)
+	args["ids"], args["grant"] = ids, outbox.MaxAttempts
+	rows, err := tx.Query(ctx, `
+		WITH chosen AS (
+			SELECT e.id
+			FROM outbox_events e
+			LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+			LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+			WHERE e.tenant_id = @tenant
+			  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)
+			  AND e.status = @status
+			  AND (@ids::bigint[] IS NULL OR e.id = ANY (@ids))
+			  AND (@cycle = 0 OR e.cycle_id = @cycle)
+			  AND (@cause::text = '' OR coalesce(e.cause, @other) = @cause)
+			  AND (@except::text = '' OR coalesce(e.cause, @other) <> @except)
+			  AND (@q = '' OR strpos(p.search, fold(@q)) > 0)
+			ORDER BY e.id
+			FOR NO KEY UPDATE OF e
+		), retried AS (
+			UPDATE outbox_events e
+			SET status = 'pending', max_attempts = e.attempts + @grant, available_at = now(), cancel_requested = false,
+			    status_reason = NULL, updated_at = now()
+			FROM chosen
+			WHERE e.tenant_id = @tenant
+			  AND e.id = chosen.id
+			RETURNING e.id, e.queue, e.attempts
+		), noted AS (
+			INSERT INTO audit_entries (tenant_id, actor_id, act, object_type, object_id, detail)
+			SELECT @tenant, @actor, 'message.retried', 'message', id, jsonb_build_object('attempts', attempts)
+			FROM retried
+		)
+		SELECT queue, count(*)
+		FROM retried
+		GROUP BY queue`, args)
+	if err != nil {
+		return 0, fmt.Errorf("send failed messages again: %w", err)
+	}
+	woken := map[string]int{}
+	var queue string
+	var k int
+	if _, err = pgx.ForEachRow(rows, []any{&queue, &k}, func() error { woken[queue] = k; n += k; return nil }); err != nil {
+		return 0, fmt.Errorf("send failed messages again: %w", err)
+	}
+	for queue, k := range woken {
+		if err := s.wakeNow(ctx, tx, by.TenantID, queue, k); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// wakeNow wakes drains for n rows that a person has made due: plain jobs, which
+// go on only while the backlog is worth them.
+func (s *Store) wakeNow(ctx context.Context, tx pgx.Tx, tenant int64, queue string, n int) error {
+	return s.insertDrains(ctx, tx, outbox.Drains(n), outbox.DrainArgs{Queue: queue, Tenant: tenant, Woken: true})
+}
+
+// allSeen refuses ids among which one is not the actor's to see.
+func allSeen(ctx context.Context, tx pgx.Tx, by policy.Actor, ids []int64) error {
+	var strange bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (
+			SELECT FROM unnest(@ids::bigint[]) AS wanted (id)
+			WHERE NOT EXISTS (
+				SELECT FROM outbox_events e
+				LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+				WHERE e.tenant_id = @tenant
+				  AND e.id = wanted.id
+				  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)))`,
+		seen(by, pgx.NamedArgs{"ids": ids})).Scan(&strange)
+	if err != nil {
+		return fmt.Errorf("look for chosen messages: %w", err)
+	}
+	if strange {
+		return fault.NotFoundf("fault.not_found")
+	}
+	return nil
+}
+
+func notFailed(m outbox.MessageDetail) error {
+	return fault.Conflictf("message.not_failed", "state", fault.Msg("message.state."+string(m.State())))
+}
+
+func notCancellable(m outbox.Message) error {
+	switch {
+	case m.Status == outbox.Processing:
+		return fault.Conflictf("message.cancel_already_asked")
+	case m.Status == outbox.Cancelled:
+		return fault.Conflictf("message.already_cancelled", "reason", m.Reason)
+	case m.Handout() && m.DeliveredAt != nil:
+		return fault.Conflictf("message.already_handed_over", "when", *m.DeliveredAt)
+	case m.DeliveredAt != nil:
+		return fault.Conflictf("message.already_accepted", "when", *m.DeliveredAt)
+	}
+	return fmt.Errorf("message %d cannot be cancelled while %s", m.ID, m.Status)
+}
+
+// checkReason refuses a reason that says nothing or more than the row holds.
+func checkReason(reason string) error {
+	switch n := len([]rune(reason)); {
+	case strings.TrimSpace(reason) == "":
+		return fault.Fieldsf(map[string]fault.Message{"reason": fault.Msg("message.reason_required")})
+	case n > 500:
+		return fault.Fieldsf(map[string]fault.Message{"reason": fault.Msg("fault.text_long", "max", 500)})
+	}
+	return nil
+}
+
+// checkCorrection refuses a correction that cannot be: the message is in no
+// state for it, the address is none, or it signs somebody in whom the actor may
+// not take over.
+func checkCorrection(ctx context.Context, tx pgx.Tx, by policy.Actor, m outbox.MessageDetail, email string, changed bool) error {
+	switch {
+	case m.Status == outbox.Processing:
+		return fault.Conflictf("message.being_sent")
+	case !m.CanCorrect():
+		return fault.Conflictf("message.not_correctable", "state", fault.Msg("message.state."+string(m.State())))
+	}
+	if email == "" {
+		return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("fault.required")})
+	}
+	if why, ok := intake.CheckEmail(email); !ok {
+		return fault.Fieldsf(map[string]fault.Message{"email": why})
+	}
+	if !changed {
+		if m.Status == outbox.Delivered && m.DeliveredAt != nil {
+			return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("message.address_same", "when", *m.DeliveredAt)})
+		}
+		return nil
+	}
+	if by.Is(policy.Admin) || by.PersonID == m.PersonID {
+		return nil
+	}
+	var holdsRole bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (
+			SELECT FROM grants
+			WHERE tenant_id = @tenant
+			  AND person_id = @person)`, pgx.NamedArgs{"tenant": by.TenantID, "person": m.PersonID}).Scan(&holdsRole)
+	if err != nil {
+		return fmt.Errorf("read the roles of person %d: %w", m.PersonID, err)
+	}
+	if holdsRole {
+		return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("message.address_of_role_holder")})
+	}
+	return nil
+}
+
+// changeAddress corrects the person's record and takes back every live link
+// that may have reached the old address; newLink is for the message's cycle.
+func changeAddress(ctx context.Context, tx pgx.Tx, by policy.Actor, m outbox.MessageDetail, email string) (newLink bool, err error) {
+	if _, err := tx.Exec(ctx, `
+		UPDATE people
+		SET email = @email, updated_at = now()
+		WHERE tenant_id = @tenant
+		  AND id = @person`,
+		pgx.NamedArgs{"tenant": by.TenantID, "person": m.PersonID, "email": email}); err != nil {
+		return false, fmt.Errorf("correct the address of person %d: %w", m.PersonID, err)
+	}
+	cycles, err := arrivedLinks(ctx, tx, by.TenantID, m.PersonID)
+	if err != nil {
+		return false, err
+	}
+	for _, cycle := range cycles {
+		newLink = newLink || cycle == m.CycleID
+	}
+	if _, err := tx.Exec(ctx, `
+		WITH ended AS (
+			DELETE FROM sessions
+			WHERE tenant_id = @tenant
+			  AND person_id = @person
+			  AND cycle_id = ANY (@cycles)
+		)
+		UPDATE review_links
+		SET revoked_at = now()
+		WHERE tenant_id = @tenant
+		  AND person_id = @person
+		  AND cycle_id = ANY (@cycles)
+		  AND revoked_at IS NULL`,
+		pgx.NamedArgs{"tenant": by.TenantID, "person": m.PersonID, "cycles": cycles}); err != nil {
+		return false, fmt.Errorf("take back the links of person %d: %w", m.PersonID, err)
+	}
+	return newLink, audit(ctx, tx, by, "person.address_corrected", "person", m.PersonID,
+		map[string]any{"old": m.Email, "new": email, "message": m.ID, "links_revoked": len(cycles)})
+}
+
+// sendTo makes the message due now by mail, with five more attempts.
+func (s *Store) sendTo(ctx context.Context, tx pgx.Tx, by policy.Actor, m outbox.MessageDetail, email string, c outbox.Correction) error {
+	var queue string
+	err := tx.QueryRow(ctx, `
+		UPDATE outbox_events
+		SET status = 'pending', queue = CASE WHEN queue = @handout THEN @mail ELSE queue END, max_attempts = attempts + @grant,
+		    available_at = now(), cancel_requested = false, status_reason = NULL, delivered_at = NULL, updated_at = now()
+		WHERE tenant_id = @tenant
+		  AND id = @id
+		RETURNING queue`,
+		pgx.NamedArgs{"tenant": by.TenantID, "id": m.ID, "handout": outbox.QueueHandout, "mail": outbox.QueueMail, "grant": outbox.MaxAttempts}).
+		Scan(&queue)
+	if err != nil {
+		return fmt.Errorf("send message %d again: %w", m.ID, err)
+	}
+	detail := map[string]any{"old": m.Email, "new": email, "new_link": c.NewLink, "attempts": m.Attempts}
+	if m.DeliveredAt != nil {
+		detail["was_accepted_at"] = m.DeliveredAt.Format(time.RFC3339)
+	}
+	act := "message.address_corrected"
+	if !c.Changed {
+		act = "message.retried"
+	}
+	if err := audit(ctx, tx, by, act, "message", m.ID, detail); err != nil {
+		return err
+	}
+	return s.wakeNow(ctx, tx, by.TenantID, queue, 1)
+}
+
+// addressTaken says whose address it is. The constraint has already refused it;
+// this only finds the name for the sentence.
+func (s *Store) addressTaken(ctx context.Context, by policy.Actor, email string, refused error) error {
+	var name string
+	err := s.pool.QueryRow(ctx, `
+		SELECT name
+		FROM people
+		WHERE tenant_id = @tenant
+		  AND email = @email`, pgx.NamedArgs{"tenant": by.TenantID, "email": email}).Scan(&name)
+	if err != nil {
+		return refused // given up between the two looks: the plain sentence is true enough
+	}
+	return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("message.address_taken", "who", name)})
+}
