@@ -329,9 +329,12 @@ func nameOf(cycles []outbox.CycleRef, id int64) (string, error) {
 
 func messageFigures(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64) (f outbox.Figures, err error) {
 	f.Counts = map[outbox.State]int{}
+	if f.Now, err = databaseNow(ctx, tx); err != nil {
+		return f, err
+	}
 	rows, err := tx.Query(ctx, `
 		SELECT e.status, CASE WHEN e.queue = @handout THEN e.queue ELSE @mail END, least(e.attempts, 1), count(*),
-		       min(e.available_at) FILTER (WHERE e.status = 'pending' AND e.queue <> @handout AND e.available_at <= now()), now()
+		       min(e.available_at) FILTER (WHERE e.status = 'pending' AND e.queue <> @handout AND e.available_at <= now())
 		FROM outbox_events e
 		LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
 		WHERE e.tenant_id = @tenant
@@ -346,7 +349,7 @@ func messageFigures(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64
 	var queue string
 	var attempts, n int
 	var oldest *time.Time
-	_, err = pgx.ForEachRow(rows, []any{&status, &queue, &attempts, &n, &oldest, &f.Now}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&status, &queue, &attempts, &n, &oldest}, func() error {
 		f.Counts[outbox.StateOf(status, queue, attempts)] += n
 		if oldest != nil && (f.OldestDue == nil || oldest.Before(*f.OldestDue)) {
 			f.OldestDue = new(*oldest)
@@ -356,10 +359,7 @@ func messageFigures(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64
 	if err != nil {
 		return f, fmt.Errorf("count messages: %w", err)
 	}
-	if f.Now.IsZero() {
-		f.Now, err = databaseNow(ctx, tx)
-	}
-	return f, err
+	return f, nil
 }
 
 func failedByCause(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64) ([]outbox.CauseCount, error) {

@@ -10,3 +10,12 @@ func (s *Store) ClaimArgs(queue string, tenant int64) pgx.NamedArgs {
 	return pgx.NamedArgs{"tenant": tenant, "queue": queue, "prev": int64(0), "prev_attempts": 0,
 		"floor_at": floor.at, "floor_id": floor.id, "lease": 90.0}
 }
+
+// FailedMessagesSQL, ListMessagesSQL and MatchingArgs let a test explain how the
+// messages page reads.
+const (
+	FailedMessagesSQL = failedMessagesSQL
+	ListMessagesSQL   = listMessagesSQL
+)
+
+var MatchingArgs = matching

@@ -1,4 +1,0 @@
--- Takes back everything of 000006.
-BEGIN;
-DROP INDEX outbox_events_failed_idx;
-COMMIT;
