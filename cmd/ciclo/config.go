@@ -102,7 +102,7 @@ func loadConfig(required ...string) (config, error) {
 	return c, nil
 }
 
-// toServe and toWork are what those commands cannot do without.
+// What the commands cannot do without; work needs what serve needs.
 var (
 	toMigrate = []string{"DATABASE_URL"}
 	toServe   = []string{"DATABASE_URL", "BASE_URL", "SECRET_KEYS", "SMTP_URL", "MAIL_FROM"}

@@ -71,6 +71,7 @@ func TestTwoStartsAtOnceShareOneServer(t *testing.T) {
 				return
 			}
 			servers[i] = s
+			t.Cleanup(func() { _ = os.RemoveAll(s.socket) })
 		})
 	}
 	all.Wait()
@@ -181,6 +182,31 @@ func TestAnInterruptedInitdbIsDoneAgain(t *testing.T) {
 	stop(t, start(t, Options{Dir: dir}))
 	if _, err := os.Stat(half); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is still there (%v)", half, err)
+	}
+}
+
+func TestAFolderTheServersUserCannotEnterIsReplaced(t *testing.T) {
+	t.Parallel()
+	as, err := serverAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := filepath.Join(filepath.Dir(folder(t)), "closed")
+	if err := os.Mkdir(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	asked := filepath.Join(closed, "pg")
+	var got [2]string
+	for i := range got {
+		if got[i], err = settle(asked, as); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got[0] != asked { // only root runs the server as someone else
+		t.Cleanup(func() { _ = os.RemoveAll(got[0]) })
+	}
+	if replaced := got[0] != asked; replaced != (as.credential != nil) || got[0] != got[1] {
+		t.Errorf("settle(%s) = %v", asked, got)
 	}
 }
 
