@@ -168,7 +168,12 @@ const turn = 7300
 
 // withTurn runs do while nobody else migrates this database.
 func withTurn(ctx context.Context, dsn string, do func(*pgxpool.Pool) error) error {
-	pool, err := pgxpool.New(ctx, dsn)
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return fmt.Errorf("read the database's address: %w", err)
+	}
+	config.MaxConns = max(config.MaxConns, 4) // one holds the turn, River needs another
+	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("open the database: %w", err)
 	}

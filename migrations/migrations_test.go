@@ -80,6 +80,11 @@ func TestUpDownUpMakesTheSameSchema(t *testing.T) {
 	}
 }
 
+func TestAPoolOfOneIsEnoughToMigrate(t *testing.T) {
+	t.Parallel()
+	must(t, migrations.UpFrom(t.Context(), storetest.Empty(t)+"&pool_max_conns=1", three))
+}
+
 func TestDownTakesBackAsManyAsAsked(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.Empty(t)

@@ -22,8 +22,11 @@ func (healthcheck) Run(ctx context.Context) error {
 		return fmt.Errorf("read LISTEN: %w", err)
 	}
 	// Listening everywhere is no address to ask.
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
+	switch host {
+	case "", "0.0.0.0":
+		host = "127.0.0.1"
+	case "::":
+		host = "::1"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -104,6 +104,13 @@ func TestEveryRoomIntroducesItself(t *testing.T) {
 	}
 }
 
+func TestQueriesNameTheirColumns(t *testing.T) {
+	t.Parallel()
+	for _, place := range read(t).greedy {
+		t.Errorf("%s selects every column: name those that are read", place)
+	}
+}
+
 func TestTestsNeitherSleepNorSkip(t *testing.T) {
 	t.Parallel()
 	for place, call := range read(t).lazy {
@@ -116,6 +123,7 @@ type source struct {
 	imports    map[string][]string // room → import paths, without its tests
 	introduced map[string]bool     // room → has a package comment
 	lazy       map[string]string   // place in a test → time.Sleep or a skip
+	greedy     []string            // places with SELECT *
 }
 
 func read(t *testing.T) source {
@@ -168,6 +176,12 @@ func (s *source) add(name string, body []byte) error {
 		s.addLazy(files, file, room)
 		return nil
 	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && strings.Contains(text.Value, "SELECT *") && room != "internal/house" {
+			s.greedy = append(s.greedy, files.Position(n.Pos()).String())
+		}
+		return true
+	})
 	if file.Doc != nil {
 		s.introduced[room] = true
 	}
