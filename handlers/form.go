@@ -87,10 +87,11 @@ func (f *form) View() views.Form {
 }
 
 // Refused answers the form to draw again when err is the person's to mend:
-// something typed that cannot be, or a state of things that does not allow it.
+// something typed that cannot be, a state of things that does not allow it, or
+// a wait that is asked for.
 func (f *form) Refused(err error) (views.Form, bool) {
 	bad := fault.As(err)
-	if bad == nil || bad.Kind != fault.Invalid && bad.Kind != fault.Conflict {
+	if bad == nil || bad.Kind != fault.Invalid && bad.Kind != fault.Conflict && bad.Kind != fault.TooMany {
 		return views.Form{}, false
 	}
 	for field, m := range bad.Fields {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"ciclo/internal/fault"
 	"ciclo/store"
 	"ciclo/views"
 )
@@ -129,6 +130,10 @@ func (h *Handlers) signOut(w http.ResponseWriter, r *http.Request) error {
 // showPassword answers GET /password/{token}; looking uses nothing up.
 func (h *Handlers) showPassword(w http.ResponseWriter, r *http.Request) error {
 	account, err := h.store.PasswordLink(r.Context(), chi.URLParam(r, "token"))
+	if fault.KindOf(err) == fault.NotFound {
+		h.answerProblem(w, r, http.StatusNotFound, "password.gone_title", problemWords(r.Context(), err))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ func (h *Handlers) Routes() http.Handler {
 		r.Use(h.trace)
 	}
 	r.Use(h.identifyRequest, h.logAccess, h.recoverPanic, h.secureHeaders)
-	r.NotFound(h.page(h.notFound))
-	r.MethodNotAllowed(h.page(h.methodNotAllowed))
+	r.NotFound(h.identifyViewer(h.page(h.notFound)).ServeHTTP)
+	r.MethodNotAllowed(h.identifyViewer(h.page(h.methodNotAllowed)).ServeHTTP)
 
 	r.Get("/static/{file}", h.serveStatic)
 	r.Get("/favicon.ico", h.serveFavicon)

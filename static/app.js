@@ -38,6 +38,7 @@
   document.addEventListener("htmx:before:request", () => { pressed = document.activeElement?.id || ""; });
   document.addEventListener("htmx:after:swap", (event) => {
     ready(document);
+    all(".tablebox").forEach(countSelected);
     const problem = document.getElementById("problem");
     if (problem?.firstElementChild && event.detail?.ctx?.response?.status >= 400 && !document.querySelector(".error-summary")) {
       problem.scrollIntoView({ block: "nearest" });
@@ -60,6 +61,11 @@
     const close = event.target.closest("[data-close]");
     if (close) { close.closest(".toast, .notice, dialog")?.remove(); return; }
 
+    // A button that leads to a page of its own opens its dialog instead.
+    const opener = event.target.closest("[data-dialog]");
+    const asked = opener && document.getElementById(opener.dataset.dialog);
+    if (asked) { event.preventDefault(); if (!asked.open) asked.showModal(); return; }
+
     // Browsers without command/commandfor get the same dialogs from here.
     const invoker = event.target.closest("button[commandfor]");
     if (invoker && !("commandForElement" in HTMLButtonElement.prototype)) {
@@ -68,10 +74,7 @@
       if (!dialog) return;
       if (command === "show-modal" && !dialog.open) { event.preventDefault(); dialog.showModal(); }
       if (command === "close" && dialog.open) { event.preventDefault(); dialog.close(); }
-      return;
     }
-    // With them, a button inside a GET form must open the dialog and not also submit.
-    if (invoker && invoker.type === "submit" && document.getElementById(invoker.getAttribute("commandfor"))) event.preventDefault();
   });
 
   document.addEventListener("change", (event) => {

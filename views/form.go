@@ -71,6 +71,17 @@ func (f Form) blamed() []string {
 	return names
 }
 
+// blame is a field's line in the summary: its label, where we know it, and what
+// is wrong, in the words that stand at the field.
+func (f Form) blame(ctx context.Context, name string, fields []Field) string {
+	for _, d := range fields {
+		if d.Name == name {
+			return d.Label + ": " + f.wrong(ctx, name)
+		}
+	}
+	return f.wrong(ctx, name)
+}
+
 // summaryTitle says how many fields to correct, or what is wrong with the whole.
 func (f Form) summaryTitle(ctx context.Context) string {
 	if f.Problem != nil {
