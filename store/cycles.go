@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -71,4 +72,440 @@ func readCycle(ctx context.Context, tx pgx.Tx, tenant, id int64) (c appraisal.Cy
 // ofCycle is the object that policy decides about.
 func ofCycle(c appraisal.Cycle) policy.Object {
 	return policy.Object{TenantID: c.TenantID, CycleID: c.ID, OwnerID: c.OwnerID}
+}
+
+// readRule reads the roster rule a cycle keeps.
+func readRule(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (rule appraisal.Rule, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT rule
+		FROM cycles
+		WHERE tenant_id = @tenant
+		  AND id = @cycle`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle}).Scan(&rule)
+	if err != nil {
+		return rule, fmt.Errorf("read the rule of cycle %d: %w", cycle, err)
+	}
+	return rule, nil
+}
+
+// CycleHead is what stands on top of every page of a cycle.
+type CycleHead struct {
+	appraisal.Cycle
+	Form         FormChoice
+	Pairs        int
+	Participants int
+	Excluded     int
+	Reviewers    int
+	Submitted    int
+	Blockers     int // of a draft: rows that would refuse its activation
+	Failed       int // messages that failed and wait for a person
+	Now          time.Time
+	Contact      string // the contact in force: the cycle's or the organisation's
+}
+
+// FormChoice is a version of a form that a cycle can use.
+type FormChoice struct {
+	VersionID int64
+	Code      string
+	Number    int
+	Titles    map[string]string // by locale
+}
+
+// CycleTerms are what the page that creates or edits a cycle starts from.
+type CycleTerms struct {
+	appraisal.Terms
+	CycleID int64 // nought for a new one
+	Forms   []FormChoice
+	Now     time.Time
+	Contact string // the organisation's, used when the cycle names none
+}
+
+// NewCycle answers the forms a cycle can use, and the organisation's zone and contact.
+func (s *Store) NewCycle(ctx context.Context, by policy.Actor) (t CycleTerms, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := policy.Can(by, policy.EditCycle, policy.Of(by)); err != nil {
+			return err
+		}
+		t.Grace = 15 * time.Minute
+		return readCycleChoices(ctx, tx, by.TenantID, &t)
+	})
+	return t, err
+}
+
+// CycleTerms answers what a draft is set up with, for editing.
+func (s *Store) CycleTerms(ctx context.Context, by policy.Actor, id int64) (t CycleTerms, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		c, _, err := readCycle(ctx, tx, by.TenantID, id)
+		if err != nil {
+			return err
+		}
+		if err := policy.Can(by, policy.EditCycle, ofCycle(c)); err != nil {
+			return err
+		}
+		if err := c.Edit(); err != nil {
+			return err
+		}
+		if err := readCycleChoices(ctx, tx, by.TenantID, &t); err != nil {
+			return err
+		}
+		t.CycleID = id
+		t.Terms = appraisal.Terms{Name: c.Name, FormVersionID: c.FormVersionID, DueAt: c.DueAt, DueZone: c.DueZone, Grace: c.Grace, ContactEmail: c.ContactEmail}
+		return nil
+	})
+	return t, err
+}
+
+// readCycleChoices fills in the latest version of each form and the organisation's defaults.
+func readCycleChoices(ctx context.Context, tx pgx.Tx, tenant int64, t *CycleTerms) error {
+	err := tx.QueryRow(ctx, `
+		SELECT zone, coalesce(contact_email, ''), now()
+		FROM tenants
+		WHERE id = @tenant`, pgx.NamedArgs{"tenant": tenant}).Scan(&t.DueZone, &t.Contact, &t.Now)
+	if err != nil {
+		return fmt.Errorf("read organisation %d: %w", tenant, err)
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT DISTINCT ON (f.id) v.id, f.code, v.number, coalesce(v.content -> 'title', '{}')
+		FROM forms f
+		JOIN form_versions v ON v.tenant_id = f.tenant_id AND v.form_id = f.id
+		WHERE f.tenant_id = @tenant
+		ORDER BY f.id, v.number DESC`, pgx.NamedArgs{"tenant": tenant})
+	if err != nil {
+		return fmt.Errorf("list forms of organisation %d: %w", tenant, err)
+	}
+	t.Forms, err = pgx.CollectRows(rows, pgx.RowToStructByPos[FormChoice])
+	if err != nil {
+		return fmt.Errorf("list forms of organisation %d: %w", tenant, err)
+	}
+	return nil
+}
+
+// CreateCycle starts a draft on these terms; its owner is who creates it.
+func (s *Store) CreateCycle(ctx context.Context, by policy.Actor, t appraisal.Terms) (id int64, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := policy.Can(by, policy.EditCycle, policy.Of(by)); err != nil {
+			return err
+		}
+		now, err := databaseNow(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := t.Check(now); err != nil {
+			return err
+		}
+		err = tx.QueryRow(ctx, `
+			INSERT INTO cycles (tenant_id, name, form_version_id, due_at, due_zone, grace_minutes, contact_email, owner_id)
+			VALUES (@tenant, @name, @form, @due, @zone, @grace, nullif(@contact, ''), @owner)
+			RETURNING id`, termArgs(by, 0, t)).Scan(&id)
+		if err != nil {
+			return fmt.Errorf("create cycle: %w", err)
+		}
+		return audit(ctx, tx, by, "cycle.created", "cycle", id, map[string]any{"name": t.Name, "due": t.DueAt})
+	})
+	return id, err
+}
+
+// ChangeCycle gives a draft other terms; a cycle that has started keeps its own.
+func (s *Store) ChangeCycle(ctx context.Context, by policy.Actor, id int64, t appraisal.Terms) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		c, now, err := lockCycle(ctx, tx, by.TenantID, id)
+		if err != nil {
+			return err
+		}
+		if err := policy.Can(by, policy.EditCycle, ofCycle(c)); err != nil {
+			return err
+		}
+		if err := c.Edit(); err != nil {
+			return err
+		}
+		if err := t.Check(now); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE cycles
+			SET name = @name, form_version_id = @form, due_at = @due, due_zone = @zone, grace_minutes = @grace,
+			    contact_email = nullif(@contact, ''), updated_at = now()
+			WHERE tenant_id = @tenant
+			  AND id = @id`, termArgs(by, id, t))
+		if err != nil {
+			return fmt.Errorf("change cycle %d: %w", id, err)
+		}
+		return audit(ctx, tx, by, "cycle.changed", "cycle", id, map[string]any{
+			"name": t.Name, "due": t.DueAt, "name_before": c.Name, "due_before": c.DueAt,
+		})
+	})
+}
+
+func termArgs(by policy.Actor, id int64, t appraisal.Terms) pgx.NamedArgs {
+	return pgx.NamedArgs{"tenant": by.TenantID, "id": id, "name": t.Name, "form": t.FormVersionID, "due": t.DueAt, "zone": t.DueZone,
+		"grace": int(t.Grace / time.Minute), "contact": t.ContactEmail, "owner": by.PersonID}
+}
+
+// Page is where a list stands: how it is narrowed, ordered and cut.
+type Page struct {
+	Q      string
+	Sort   string // a column, with a leading - for descending
+	Offset int
+	Limit  int
+}
+
+// CycleQuery narrows the list of cycles.
+type CycleQuery struct {
+	Page
+	State appraisal.CycleState // empty means all
+}
+
+// CycleRow is one line of the list of cycles.
+type CycleRow struct {
+	ID           int64
+	Name         string
+	State        appraisal.CycleState
+	DueAt        time.Time
+	DueZone      string
+	Participants int
+	Pairs        int
+	Submitted    int
+	Failed       int
+}
+
+// Cycles lists the organisation's cycles.
+func (s *Store) Cycles(ctx context.Context, by policy.Actor, q CycleQuery) (list []CycleRow, total int, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := policy.Can(by, policy.SeeCycles, policy.Of(by)); err != nil {
+			return err
+		}
+		args := pgx.NamedArgs{"tenant": by.TenantID, "state": string(q.State), "words": searchWords(q.Q), "sort": q.Sort, "limit": q.Limit, "offset": q.Offset}
+		err := tx.QueryRow(ctx, `
+			SELECT count(*)
+			FROM cycles
+			WHERE tenant_id = @tenant
+			  AND (@state = '' OR state = @state)
+			  AND fold(name) LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))`, args).Scan(&total)
+		if err != nil {
+			return fmt.Errorf("count cycles: %w", err)
+		}
+		rows, err := tx.Query(ctx, `
+			WITH page AS (
+				SELECT tenant_id, id, name, state, due_at, due_zone,
+				       row_number() OVER (ORDER BY
+				           CASE WHEN @sort = 'name' THEN name END COLLATE "pt-BR-x-icu",
+				           CASE WHEN @sort = '-name' THEN name END COLLATE "pt-BR-x-icu" DESC,
+				           CASE WHEN @sort = 'due' THEN due_at END,
+				           CASE WHEN @sort = '-due' THEN due_at END DESC,
+				           array_position(ARRAY['active', 'draft', 'closed', 'cancelled'], state), due_at DESC, id DESC) AS place
+				FROM cycles
+				WHERE tenant_id = @tenant
+				  AND (@state = '' OR state = @state)
+				  AND fold(name) LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
+				ORDER BY place
+				LIMIT @limit OFFSET @offset
+			)
+			SELECT page.id, page.name, page.state, page.due_at, page.due_zone,
+			       (SELECT count(*) FROM participants p WHERE p.tenant_id = page.tenant_id AND p.cycle_id = page.id AND p.excluded_at IS NULL),
+			       sums.pairs, sums.submitted,
+			       (SELECT count(*) FROM outbox_events o WHERE o.tenant_id = page.tenant_id AND o.cycle_id = page.id AND o.status = 'failed')
+			FROM page
+			CROSS JOIN LATERAL (
+				SELECT count(*) AS pairs, count(*) FILTER (WHERE e.state = 'submitted') AS submitted
+				FROM evaluations e
+				WHERE e.tenant_id = page.tenant_id
+				  AND e.cycle_id = page.id
+			) sums
+			ORDER BY page.place`, args)
+		if err != nil {
+			return fmt.Errorf("list cycles: %w", err)
+		}
+		if list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[CycleRow]); err != nil {
+			return fmt.Errorf("list cycles: %w", err)
+		}
+		return nil
+	})
+	return list, total, err
+}
+
+// searchWords are the patterns a text must match, every one: so "joão
+// montenegro" finds João Guilherme Albuquerque de Souza Montenegro. The
+// database folds them, as it folds what they are compared to.
+func searchWords(q string) []string {
+	words := strings.Fields(q)
+	for i, w := range words {
+		words[i] = "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(w) + "%"
+	}
+	return words
+}
+
+// Cycle answers what stands on top of every page of a cycle.
+func (s *Store) Cycle(ctx context.Context, by policy.Actor, id int64) (head CycleHead, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		head, err = readHead(ctx, tx, by, id)
+		return err
+	})
+	return head, err
+}
+
+// readHead reads a cycle for someone who may see it.
+func readHead(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (h CycleHead, err error) {
+	if h.Cycle, h.Now, err = readCycle(ctx, tx, by.TenantID, id); err != nil {
+		return h, err
+	}
+	if err := policy.Can(by, policy.SeeCycles, ofCycle(h.Cycle)); err != nil {
+		return h, err
+	}
+	err = tx.QueryRow(ctx, `
+		SELECT v.id, f.code, v.number, coalesce(v.content -> 'title', '{}'), coalesce(@contact, t.contact_email, ''),
+		       sums.pairs, sums.reviewers, sums.submitted, people.taking_part, people.excluded,
+		       (SELECT count(*) FROM outbox_events o WHERE o.tenant_id = @tenant AND o.cycle_id = @cycle AND o.status = 'failed')
+		FROM form_versions v
+		JOIN forms f ON f.tenant_id = v.tenant_id AND f.id = v.form_id
+		JOIN tenants t ON t.id = v.tenant_id
+		CROSS JOIN (
+			SELECT count(*) AS pairs, count(DISTINCT reviewer_id) AS reviewers, count(*) FILTER (WHERE state = 'submitted') AS submitted
+			FROM evaluations
+			WHERE tenant_id = @tenant
+			  AND cycle_id = @cycle
+		) sums
+		CROSS JOIN (
+			SELECT count(*) FILTER (WHERE excluded_at IS NULL) AS taking_part, count(*) FILTER (WHERE excluded_at IS NOT NULL) AS excluded
+			FROM participants
+			WHERE tenant_id = @tenant
+			  AND cycle_id = @cycle
+		) people
+		WHERE v.tenant_id = @tenant
+		  AND v.id = @form`,
+		pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "form": h.FormVersionID, "contact": noneIfEmpty(h.ContactEmail)}).
+		Scan(&h.Form.VersionID, &h.Form.Code, &h.Form.Number, &h.Form.Titles, &h.Contact,
+			&h.Pairs, &h.Reviewers, &h.Submitted, &h.Participants, &h.Excluded, &h.Failed)
+	if err != nil {
+		return h, fmt.Errorf("read the head of cycle %d: %w", id, err)
+	}
+	if h.State == appraisal.CycleDraft {
+		blockers, err := rosterBlockers(ctx, tx, h.Cycle)
+		if err != nil {
+			return h, err
+		}
+		h.Blockers = len(blockers)
+	}
+	return h, nil
+}
+
+func noneIfEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// CloseCycle ends an active cycle: what was not submitted expires, and nothing
+// more can be. Messages that still wait are cancelled with it. Submissions take
+// the cycle's row FOR SHARE, so that closing and submitting cannot cross.
+func (s *Store) CloseCycle(ctx context.Context, by policy.Actor, id int64) (expired int, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		c, _, err := lockCycle(ctx, tx, by.TenantID, id)
+		if err != nil {
+			return err
+		}
+		if err := policy.Can(by, policy.CloseCycle, ofCycle(c)); err != nil {
+			return err
+		}
+		if err := c.Close(); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE cycles
+			SET state = 'closed', closed_at = now(), closed_by = @actor, updated_at = now()
+			WHERE tenant_id = @tenant
+			  AND id = @cycle`, pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "actor": by.PersonID})
+		if err != nil {
+			return fmt.Errorf("close cycle %d: %w", id, err)
+		}
+		if expired, err = endEvaluations(ctx, tx, by.TenantID, id, appraisal.Close, ""); err != nil {
+			return err
+		}
+		messages, err := cancelMessages(ctx, tx, by.TenantID, id, "cycle_closed")
+		if err != nil {
+			return err
+		}
+		return audit(ctx, tx, by, "cycle.closed", "cycle", id, map[string]any{"expired": expired, "messages_cancelled": messages})
+	})
+	return expired, err
+}
+
+// CancelCycle calls a draft or active cycle off, with a reason that reviewers
+// read: what was not submitted is cancelled, waiting messages with it. Text
+// stays where it is, and so does what was submitted.
+func (s *Store) CancelCycle(ctx context.Context, by policy.Actor, id int64, reason string) (cancelled int, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		c, _, err := lockCycle(ctx, tx, by.TenantID, id)
+		if err != nil {
+			return err
+		}
+		if err := policy.Can(by, policy.CloseCycle, ofCycle(c)); err != nil {
+			return err
+		}
+		if err := c.Cancel(); err != nil {
+			return err
+		}
+		if err := appraisal.CheckCancelReason(reason); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE cycles
+			SET state = 'cancelled', cancelled_at = now(), cancelled_by = @actor, cancel_reason = @reason, updated_at = now()
+			WHERE tenant_id = @tenant
+			  AND id = @cycle`, pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "actor": by.PersonID, "reason": reason})
+		if err != nil {
+			return fmt.Errorf("cancel cycle %d: %w", id, err)
+		}
+		if cancelled, err = endEvaluations(ctx, tx, by.TenantID, id, appraisal.CallOff, "cycle_cancelled"); err != nil {
+			return err
+		}
+		messages, err := cancelMessages(ctx, tx, by.TenantID, id, "cycle_cancelled")
+		if err != nil {
+			return err
+		}
+		return audit(ctx, tx, by, "cycle.cancelled", "cycle", id, map[string]any{
+			"reason": reason, "evaluations": cancelled, "messages_cancelled": messages,
+		})
+	})
+	return cancelled, err
+}
+
+// endEvaluations moves every evaluation that the act ends to where the act
+// leads, by the table of evaluation lives.
+func endEvaluations(ctx context.Context, tx pgx.Tx, tenant, cycle int64, act appraisal.Act, reason string) (int, error) {
+	var from []string
+	var to appraisal.State
+	for _, state := range appraisal.States {
+		if next, err := appraisal.EvaluationLife.Next(state, act); err == nil {
+			from, to = append(from, string(state)), next
+		}
+	}
+	tag, err := tx.Exec(ctx, `
+		UPDATE evaluations
+		SET state = @to, state_reason = nullif(@reason, '')
+		WHERE tenant_id = @tenant
+		  AND cycle_id = @cycle
+		  AND state = ANY (@from)`,
+		pgx.NamedArgs{"tenant": tenant, "cycle": cycle, "to": to, "reason": reason, "from": from})
+	if err != nil {
+		return 0, fmt.Errorf("end evaluations of cycle %d: %w", cycle, err)
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+// cancelMessages takes the cycle's waiting messages back. One that is being
+// sent is asked to stop, which is honoured until it leaves.
+func cancelMessages(ctx context.Context, tx pgx.Tx, tenant, cycle int64, reason string) (int, error) {
+	tag, err := tx.Exec(ctx, `
+		UPDATE outbox_events
+		SET status = CASE WHEN status = 'pending' THEN 'cancelled' ELSE status END,
+		    cancel_requested = cancel_requested OR status = 'processing',
+		    status_reason = @reason, updated_at = now()
+		WHERE tenant_id = @tenant
+		  AND cycle_id = @cycle
+		  AND status IN ('pending', 'processing')`,
+		pgx.NamedArgs{"tenant": tenant, "cycle": cycle, "reason": reason})
+	if err != nil {
+		return 0, fmt.Errorf("cancel messages of cycle %d: %w", cycle, err)
+	}
+	return int(tag.RowsAffected()), nil
 }

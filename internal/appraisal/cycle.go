@@ -101,7 +101,51 @@ func (c Cycle) over() error {
 	return fault.Conflictf("cycle.already_cancelled", "cycle", c.Name, "who", c.CancelledBy, "when", c.in(*c.CancelledAt))
 }
 
-// CancelReason must be given, and is read by reviewers.
+// Terms are what a cycle is set up with, and what may change while it is a draft.
+type Terms struct {
+	Name          string
+	FormVersionID int64
+	DueAt         time.Time // an instant: the end of a day in DueZone
+	DueZone       string
+	Grace         time.Duration
+	ContactEmail  string // empty means the organisation's
+}
+
+// MaxGrace is the longest time that drafts opened before the deadline may still
+// be submitted in.
+const MaxGrace = 24 * time.Hour
+
+// EndOfDay is the last second of day's date in the zone: the instant of a
+// deadline that people know as a date.
+func EndOfDay(day time.Time, zone *time.Location) time.Time {
+	return time.Date(day.Year(), day.Month(), day.Day(), 23, 59, 59, 0, zone)
+}
+
+// Check refuses terms that no cycle can have, field by field.
+func (t Terms) Check(now time.Time) error {
+	wrong := map[string]fault.Message{}
+	if _, err := time.LoadLocation(t.DueZone); err != nil || t.DueZone == "" || t.DueZone == "Local" {
+		wrong["zone"] = fault.Msg("cycle.zone_unknown")
+	}
+	if t.Name == "" {
+		wrong["name"] = fault.Msg("fault.required")
+	}
+	if t.FormVersionID == 0 {
+		wrong["form"] = fault.Msg("cycle.form_required")
+	}
+	if !t.DueAt.After(now) {
+		wrong["due"] = fault.Msg("cycle.due_in_past", "when", Cycle{DueAt: t.DueAt, DueZone: t.DueZone}.Due())
+	}
+	if t.Grace < 0 || t.Grace > MaxGrace {
+		wrong["grace"] = fault.Msg("cycle.grace_range")
+	}
+	if len(wrong) > 0 {
+		return fault.Fieldsf(wrong)
+	}
+	return nil
+}
+
+// CheckCancelReason refuses a cancellation without a reason: reviewers read it.
 func CheckCancelReason(reason string) error {
 	if reason == "" {
 		return fault.Fieldsf(map[string]fault.Message{"reason": fault.Msg("cycle.cancel_reason_required")})
