@@ -107,7 +107,7 @@ type FormChoice struct {
 	VersionID int64
 	Code      string
 	Number    int
-	Titles    map[string]string // by locale
+	Title     appraisal.Text
 }
 
 // CycleTerms are what the page that creates or edits a cycle starts from.
@@ -372,7 +372,7 @@ func readHead(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (h Cycl
 		WHERE v.tenant_id = @tenant
 		  AND v.id = @form`,
 		pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "form": h.FormVersionID, "contact": noneIfEmpty(h.ContactEmail)}).
-		Scan(&h.Form.VersionID, &h.Form.Code, &h.Form.Number, &h.Form.Titles, &h.Contact,
+		Scan(&h.Form.VersionID, &h.Form.Code, &h.Form.Number, &h.Form.Title, &h.Contact,
 			&h.Pairs, &h.Reviewers, &h.Submitted, &h.Participants, &h.Excluded, &h.Failed)
 	if err != nil {
 		return h, fmt.Errorf("read the head of cycle %d: %w", id, err)

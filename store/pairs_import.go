@@ -1,0 +1,716 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ciclo/internal/appraisal"
+	"ciclo/internal/fault"
+	"ciclo/internal/intake"
+	"ciclo/internal/policy"
+)
+
+// The modes of a roster file, and what can become of one of its lines.
+const (
+	MergePairs   = "merge"   // what the file names is added, nothing goes
+	ReplacePairs = "replace" // the roster becomes what the file says
+
+	VerdictCreate    = "create"
+	VerdictUpdate    = "update" // replace only: another reviewer for the same review
+	VerdictUnchanged = "unchanged"
+	VerdictReject    = "reject"
+	VerdictRemove    = "remove" // replace only: in the roster, not in the file
+)
+
+// stagedPair is a line of a roster file between upload and confirmation. Lines
+// that the file does not have, of pairs that would go, count down from -1.
+type stagedPair struct {
+	Line       int              `json:"-"`
+	Verdict    string           `json:"-"`
+	Reviewee   string           `json:"reviewee"` // the name, or what the file says
+	Reviewer   string           `json:"reviewer"`
+	Kind       appraisal.Kind   `json:"kind"`
+	RevieweeID int64            `json:"reviewee_id,omitempty"`
+	ReviewerID int64            `json:"reviewer_id,omitempty"`
+	PairID     int64            `json:"pair_id,omitempty"` // of the roster: unchanged, updated or removed
+	From       string           `json:"from,omitempty"`    // the reviewer before an update
+	Said       *intake.PairRow  `json:"said,omitempty"`
+	Problems   []intake.Problem `json:"-"`
+}
+
+// StagePairs keeps what a roster file says for a day, compared with the roster,
+// and changes nothing else. The file's own faults and what the records say
+// against a line stand beside it.
+func (s *Store) StagePairs(ctx context.Context, by policy.Actor, id int64, sheet *intake.Sheet, mode string) (importID int64, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		c, _, err := openDraft(ctx, tx, by, id, shareCycle)
+		if err != nil {
+			return err
+		}
+		if mode != MergePairs && mode != ReplacePairs {
+			return fault.Fieldsf(map[string]fault.Message{"mode": fault.Msg("pairs.mode_required")})
+		}
+		mapping := intake.PairColumns.Guess(sheet.Headers)
+		if err := intake.PairColumns.Check(sheet, mapping); err != nil {
+			return fileFault(err)
+		}
+		err = tx.QueryRow(ctx, `
+			INSERT INTO imports (tenant_id, kind, cycle_id, uploaded_by, file_name, encoding, separator, headers, mapping, mode, state, lines)
+			VALUES (@tenant, 'pairs', @cycle, @actor, @name, @encoding, @separator, @headers, @mapping, @mode, 'compared', @lines)
+			RETURNING id`,
+			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "actor": by.PersonID, "name": sheet.Name, "encoding": sheet.Encoding,
+				"separator": sheet.Separator, "headers": sheet.Headers, "mapping": mapping, "mode": mode, "lines": len(sheet.Rows)}).Scan(&importID)
+		if err != nil {
+			return fmt.Errorf("stage pairs for cycle %d: %w", id, err)
+		}
+		rows := intake.ReadPairs(sheet, mapping)
+		_, err = tx.CopyFrom(ctx, pgx.Identifier{"import_lines"}, []string{"tenant_id", "import_id", "line", "cells", "row"},
+			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
+				return []any{by.TenantID, importID, rows[i].Line, sheet.Rows[i].Cells, stagedPair{Said: &rows[i]}}, nil
+			}))
+		if err != nil {
+			return fmt.Errorf("stage lines of import %d: %w", importID, err)
+		}
+		_, err = comparePairs(ctx, tx, c, importID, mode)
+		return err
+	})
+	return importID, err
+}
+
+// fileFault puts what is wrong with the columns of a file beside the file.
+func fileFault(err error) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	for _, m := range f.Fields {
+		return fault.Fieldsf(map[string]fault.Message{"file": m})
+	}
+	return fault.Fieldsf(map[string]fault.Message{"file": f.Message})
+}
+
+// comparePairs judges every line of a staged file against the records and the
+// roster as they are now, and keeps the verdicts. It answers the lines whose
+// verdict was another one before.
+func comparePairs(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, importID int64, mode string) (changed []stagedPair, err error) {
+	args := pgx.NamedArgs{"tenant": c.TenantID, "cycle": c.ID, "import": importID, "zone": c.DueZone}
+	found, before, err := readStagedLines(ctx, tx, args)
+	if err != nil {
+		return nil, fmt.Errorf("read lines of import %d: %w", importID, err)
+	}
+	roster, err := readRosterPairs(ctx, tx, args)
+	if err != nil {
+		return nil, fmt.Errorf("read the roster of cycle %d: %w", c.ID, err)
+	}
+	lines := judgePairs(found, roster, mode)
+	if err := keepVerdicts(ctx, tx, args, lines); err != nil {
+		return nil, fmt.Errorf("keep verdicts of import %d: %w", importID, err)
+	}
+	now := map[[3]any]bool{}
+	for _, l := range lines {
+		key := l.key()
+		now[key] = true
+		if was, known := before[key]; !known || was != l.Verdict {
+			changed = append(changed, l)
+		}
+	}
+	for key := range before {
+		if !now[key] {
+			changed = append(changed, stagedPair{})
+		}
+	}
+	return changed, nil
+}
+
+// key names a line across two comparisons: by its number, or, where the file
+// has none, by the pair.
+func (p stagedPair) key() [3]any {
+	if p.Line > 0 {
+		return [3]any{p.Line}
+	}
+	return [3]any{"pair", p.PairID}
+}
+
+// foundLine is a line with the people it names.
+type foundLine struct {
+	stagedPair
+	reviewee, reviewer foundPerson
+	columns            map[intake.Field]string // the file's own names of its columns
+}
+
+type foundPerson struct {
+	id     int64
+	name   string
+	leftOn *time.Time
+	reason *string // they were left out of the cycle, because
+}
+
+// readStagedLines reads the lines with the people they name, and the verdicts
+// they had.
+func readStagedLines(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (lines []foundLine, before map[[3]any]string, err error) {
+	rows, err := tx.Query(ctx, `
+		WITH known AS (
+			SELECT p.id, p.name, lower(p.email::text) AS key, CASE WHEN p.left_on <= (now() AT TIME ZONE @zone)::date THEN p.left_on END AS left_on, x.exclusion_reason
+			FROM people p
+			LEFT JOIN participants x ON x.tenant_id = p.tenant_id AND x.cycle_id = @cycle AND x.person_id = p.id
+			WHERE p.tenant_id = @tenant
+			  AND p.email IS NOT NULL
+			UNION ALL
+			SELECT p.id, p.name, lower(p.code), CASE WHEN p.left_on <= (now() AT TIME ZONE @zone)::date THEN p.left_on END, x.exclusion_reason
+			FROM people p
+			LEFT JOIN participants x ON x.tenant_id = p.tenant_id AND x.cycle_id = @cycle AND x.person_id = p.id
+			WHERE p.tenant_id = @tenant
+			  AND position('@' IN p.code) = 0
+		)
+		SELECT DISTINCT ON (l.line) l.line, coalesce(l.verdict, ''), l.row, i.headers, i.mapping,
+		       coalesce(reviewee.id, 0), coalesce(reviewee.name, ''), reviewee.left_on, reviewee.exclusion_reason,
+		       coalesce(reviewer.id, 0), coalesce(reviewer.name, ''), reviewer.left_on, NULL::text
+		FROM import_lines l
+		JOIN imports i ON i.tenant_id = l.tenant_id AND i.id = l.import_id
+		LEFT JOIN known reviewee ON reviewee.key = lower(l.row -> 'said' -> 'reviewee' ->> 'text')
+		LEFT JOIN known reviewer ON reviewer.key = lower(l.row -> 'said' -> 'reviewer' ->> 'text')
+		WHERE l.tenant_id = @tenant
+		  AND l.import_id = @import
+		ORDER BY l.line`, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	before = map[[3]any]string{}
+	var headers []string
+	var mapping intake.Mapping
+	for rows.Next() {
+		var l foundLine
+		if err := rows.Scan(&l.Line, &l.Verdict, &l.stagedPair, &headers, &mapping,
+			&l.reviewee.id, &l.reviewee.name, &l.reviewee.leftOn, &l.reviewee.reason,
+			&l.reviewer.id, &l.reviewer.name, &l.reviewer.leftOn, &l.reviewer.reason); err != nil {
+			return nil, nil, err
+		}
+		before[l.key()] = l.Verdict
+		if l.Line < 0 {
+			continue // of the roster, judged anew
+		}
+		l.columns = map[intake.Field]string{}
+		for i, f := range mapping {
+			l.columns[f] = headers[i]
+		}
+		lines = append(lines, l)
+	}
+	return lines, before, rows.Err()
+}
+
+// rosterPair is a pair as the roster has it now.
+type rosterPair struct {
+	id                 int64
+	revieweeID         int64
+	reviewerID         int64
+	kind               appraisal.Kind
+	reviewee, reviewer string
+}
+
+func readRosterPairs(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) ([]rosterPair, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT e.id, e.reviewee_id, e.reviewer_id, e.kind, reviewee.name, reviewer.name
+		FROM evaluations e
+		JOIN people reviewee ON reviewee.tenant_id = e.tenant_id AND reviewee.id = e.reviewee_id
+		JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
+		WHERE e.tenant_id = @tenant
+		  AND e.cycle_id = @cycle
+		ORDER BY reviewee.name COLLATE "pt-BR-x-icu", reviewee.id, e.id`, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p rosterPair, err error) {
+		return p, row.Scan(&p.id, &p.revieweeID, &p.reviewerID, &p.kind, &p.reviewee, &p.reviewer)
+	})
+}
+
+// pairKey is what makes a pair this pair; slot is the same review by anybody.
+type (
+	pairKey struct {
+		reviewee, reviewer int64
+		kind               appraisal.Kind
+	}
+	pairSlot struct {
+		reviewee int64
+		kind     appraisal.Kind
+	}
+)
+
+// judgePairs says what would become of each line, and which pairs would go.
+func judgePairs(found []foundLine, roster []rosterPair, mode string) []stagedPair {
+	there := map[pairKey]rosterPair{}
+	for _, p := range roster {
+		there[pairKey{p.revieweeID, p.reviewerID, p.kind}] = p
+	}
+	lines := make([]stagedPair, 0, len(found))
+	first := map[pairKey]int{}
+	for _, f := range found {
+		l := f.judge(there, first)
+		lines = append(lines, l)
+	}
+	if mode != ReplacePairs {
+		return lines
+	}
+	free := map[pairSlot][]rosterPair{} // pairs the file does not have, by the review they stand for
+	for _, p := range roster {
+		if _, named := first[pairKey{p.revieweeID, p.reviewerID, p.kind}]; !named {
+			slot := pairSlot{p.revieweeID, p.kind}
+			free[slot] = append(free[slot], p)
+		}
+	}
+	for i := range lines {
+		l := &lines[i]
+		slot := pairSlot{l.RevieweeID, l.Kind}
+		if l.Verdict != VerdictCreate || len(free[slot]) == 0 {
+			continue
+		}
+		old := free[slot][0]
+		free[slot] = free[slot][1:]
+		l.Verdict, l.PairID, l.From = VerdictUpdate, old.id, old.reviewer
+	}
+	return append(lines, leavers(free)...)
+}
+
+// leavers are the pairs that would go, in a stable order.
+func leavers(free map[pairSlot][]rosterPair) []stagedPair {
+	var gone []rosterPair
+	for _, pairs := range free {
+		gone = append(gone, pairs...)
+	}
+	slices.SortFunc(gone, func(a, b rosterPair) int { return cmp.Compare(a.id, b.id) })
+	lines := make([]stagedPair, len(gone))
+	for i, p := range gone {
+		lines[i] = stagedPair{Line: -(i + 1), Verdict: VerdictRemove, Reviewee: p.reviewee, Reviewer: p.reviewer, Kind: p.kind,
+			RevieweeID: p.revieweeID, ReviewerID: p.reviewerID, PairID: p.id}
+	}
+	return lines
+}
+
+// judge says what would become of one line on its own.
+func (f foundLine) judge(there map[pairKey]rosterPair, first map[pairKey]int) stagedPair {
+	said := f.Said
+	l := stagedPair{Line: f.Line, Said: said, Kind: appraisal.Kind(said.Kind), RevieweeID: f.reviewee.id, ReviewerID: f.reviewer.id,
+		Reviewee: cmp.Or(f.reviewee.name, said.Reviewee.Text), Reviewer: cmp.Or(f.reviewer.name, said.Reviewer.Text)}
+	l.Problems = append(l.Problems, said.Problems...)
+	refuse := func(field intake.Field, value, key string, args ...any) {
+		l.Problems = append(l.Problems, intake.Problem{Field: field, Column: f.columns[field], Value: value, Why: fault.Msg(key, args...)})
+	}
+	if len(l.Problems) == 0 {
+		f.refuseUnknown(refuse)
+	}
+	key := pairKey{f.reviewee.id, f.reviewer.id, l.Kind}
+	old, unchanged := there[key]
+	if len(l.Problems) == 0 {
+		f.refusePair(key, first, refuse)
+	}
+	if len(l.Problems) == 0 && !unchanged {
+		f.refuseAway(refuse)
+	}
+	switch {
+	case len(l.Problems) > 0:
+		l.Verdict = VerdictReject
+		return l
+	case unchanged:
+		l.Verdict, l.PairID = VerdictUnchanged, old.id
+	default:
+		l.Verdict = VerdictCreate
+	}
+	first[key] = f.Line
+	return l
+}
+
+type refusal func(field intake.Field, value, key string, args ...any)
+
+func (f foundLine) refuseUnknown(refuse refusal) {
+	if f.reviewee.id == 0 {
+		refuse(intake.Reviewee, f.Said.Reviewee.Text, "pairs.person_unknown")
+	}
+	if f.reviewer.id == 0 {
+		refuse(intake.Reviewer, f.Said.Reviewer.Text, "pairs.person_unknown")
+	}
+}
+
+// refusePair asks what only shows once the people are found: one person under
+// an address here and a code there.
+func (f foundLine) refusePair(key pairKey, first map[pairKey]int, refuse refusal) {
+	same := key.reviewee == key.reviewer
+	switch {
+	case key.kind == appraisal.Self && !same:
+		refuse(intake.Reviewer, f.Said.Reviewer.Text, "intake.self_of_two", "reviewee", f.Said.Reviewee.Text)
+	case key.kind != appraisal.Self && same:
+		refuse(intake.Reviewer, f.Said.Reviewer.Text, "intake.other_of_one")
+	case first[key] > 0:
+		refuse(intake.Reviewer, f.Said.Reviewer.Text, "intake.pair_twice", "line", first[key])
+	}
+}
+
+// refuseAway keeps new pairs from naming people who cannot take part.
+func (f foundLine) refuseAway(refuse refusal) {
+	if f.reviewee.reason != nil {
+		refuse(intake.Reviewee, f.Said.Reviewee.Text, "pairs.person_is_out", "person", f.reviewee.name, "reason", *f.reviewee.reason)
+	}
+	if f.reviewee.leftOn != nil {
+		refuse(intake.Reviewee, f.Said.Reviewee.Text, "pairs.person_left", "person", f.reviewee.name, "day", f.reviewee.leftOn.Format("02/01/2006"))
+	}
+	if f.reviewer.leftOn != nil && f.reviewer.id != f.reviewee.id {
+		refuse(intake.Reviewer, f.Said.Reviewer.Text, "pairs.person_left", "person", f.reviewer.name, "day", f.reviewer.leftOn.Format("02/01/2006"))
+	}
+}
+
+// keepVerdicts writes what was judged, in three statements.
+func keepVerdicts(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, lines []stagedPair) error {
+	if _, err := tx.Exec(ctx, `
+		DELETE FROM import_lines
+		WHERE tenant_id = @tenant
+		  AND import_id = @import
+		  AND line < 0`, args); err != nil {
+		return err
+	}
+	var leave []stagedPair
+	var numbers []int
+	var verdicts, titles []string
+	var rows, problems []any
+	for _, l := range lines {
+		if l.Line < 0 {
+			leave = append(leave, l)
+			continue
+		}
+		numbers, verdicts, titles = append(numbers, l.Line), append(verdicts, l.Verdict), append(titles, l.title())
+		rows, problems = append(rows, l), append(problems, l.problems())
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE import_lines l
+		SET verdict = judged.verdict, title = judged.title, row = judged.row, problems = judged.problems
+		FROM unnest(@lines::int[], @verdicts::text[], @titles::text[], @rows::jsonb[], @problems::jsonb[]) AS judged (line, verdict, title, row, problems)
+		WHERE l.tenant_id = @tenant
+		  AND l.import_id = @import
+		  AND l.line = judged.line`,
+		pgx.NamedArgs{"tenant": args["tenant"], "import": args["import"], "lines": numbers, "verdicts": verdicts, "titles": titles, "rows": rows, "problems": problems})
+	if err != nil {
+		return err
+	}
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{"import_lines"}, []string{"tenant_id", "import_id", "line", "cells", "verdict", "title", "row"},
+		pgx.CopyFromSlice(len(leave), func(i int) ([]any, error) {
+			return []any{args["tenant"], args["import"], leave[i].Line, []string{}, leave[i].Verdict, leave[i].title(), leave[i]}, nil
+		}))
+	return err
+}
+
+// title is what a line is searched by.
+func (p stagedPair) title() string { return p.Reviewee + " " + p.Reviewer }
+
+// problems are never null in the table, so that they read back as a list.
+func (p stagedPair) problems() []intake.Problem {
+	if p.Problems == nil {
+		return []intake.Problem{}
+	}
+	return p.Problems
+}
+
+// PairsImport is a staged roster file as its preview shows it.
+type PairsImport struct {
+	Head      CycleHead
+	ID        int64
+	FileName  string
+	Encoding  string
+	Separator string
+	Mode      string
+	Lines     int
+	Confirmed *time.Time
+	Expires   time.Time
+	Counts    map[string]int
+	Page      []PairLine
+	Total     int
+}
+
+// Changes is how many pairs confirming would create, update or remove.
+func (p PairsImport) Changes() int {
+	return p.Counts[VerdictCreate] + p.Counts[VerdictUpdate] + p.Counts[VerdictRemove]
+}
+
+// PairLine is one line of the preview.
+type PairLine struct {
+	Line     int // nought for a pair that only the roster has
+	Verdict  string
+	Reviewee string
+	Reviewer string
+	Kind     appraisal.Kind
+	From     string // the reviewer before
+	Problems []intake.Problem
+}
+
+// PairsQuery narrows the preview; "changes" is every verdict but unchanged.
+type PairsQuery struct {
+	Page
+	Verdict string
+}
+
+// PairsImport reads the preview of a staged roster file.
+func (s *Store) PairsImport(ctx context.Context, by policy.Actor, id, importID int64, q PairsQuery) (p PairsImport, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if p.Head, err = readHead(ctx, tx, by, id); err != nil {
+			return err
+		}
+		if err := policy.Can(by, policy.EditCycle, ofCycle(p.Head.Cycle)); err != nil {
+			return err
+		}
+		if err := readPairsImport(ctx, tx, by.TenantID, id, importID, &p); err != nil {
+			return err
+		}
+		return readPairLines(ctx, tx, by.TenantID, importID, q, &p)
+	})
+	return p, err
+}
+
+func readPairsImport(ctx context.Context, tx pgx.Tx, tenant, cycle, importID int64, p *PairsImport) error {
+	err := tx.QueryRow(ctx, `
+		SELECT id, file_name, encoding, separator, mode, lines, confirmed_at, expires_at
+		FROM imports
+		WHERE tenant_id = @tenant
+		  AND cycle_id = @cycle
+		  AND id = @import
+		  AND kind = 'pairs'
+		  AND expires_at > now()`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle, "import": importID}).
+		Scan(&p.ID, &p.FileName, &p.Encoding, &p.Separator, &p.Mode, &p.Lines, &p.Confirmed, &p.Expires)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.NotFoundf("pairs.import_gone")
+	}
+	if err != nil {
+		return fmt.Errorf("read import %d: %w", importID, err)
+	}
+	return nil
+}
+
+func readPairLines(ctx context.Context, tx pgx.Tx, tenant, importID int64, q PairsQuery, p *PairsImport) error {
+	args := pgx.NamedArgs{"tenant": tenant, "import": importID, "verdict": q.Verdict, "words": searchWords(q.Q), "limit": q.Limit, "offset": q.Offset}
+	rows, err := tx.Query(ctx, `
+		SELECT verdict, count(*),
+		       count(*) FILTER (WHERE (@verdict = '' OR verdict = @verdict OR @verdict = 'changes' AND verdict <> 'unchanged')
+		                          AND fold(title) LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w)))
+		FROM import_lines
+		WHERE tenant_id = @tenant
+		  AND import_id = @import
+		GROUP BY verdict`, args)
+	if err != nil {
+		return fmt.Errorf("count lines of import %d: %w", importID, err)
+	}
+	p.Counts = map[string]int{}
+	var verdict string
+	var n, matching int
+	if _, err = pgx.ForEachRow(rows, []any{&verdict, &n, &matching}, func() error {
+		p.Counts[verdict] = n
+		p.Total += matching
+		return nil
+	}); err != nil {
+		return fmt.Errorf("count lines of import %d: %w", importID, err)
+	}
+	rows, err = tx.Query(ctx, `
+		SELECT line, verdict, row, coalesce(problems, '[]')
+		FROM import_lines
+		WHERE tenant_id = @tenant
+		  AND import_id = @import
+		  AND (@verdict = '' OR verdict = @verdict OR @verdict = 'changes' AND verdict <> 'unchanged')
+		  AND fold(title) LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
+		ORDER BY array_position(ARRAY['reject', 'remove', 'update', 'create', 'unchanged'], verdict), abs(line)
+		LIMIT @limit OFFSET @offset`, args)
+	if err != nil {
+		return fmt.Errorf("list lines of import %d: %w", importID, err)
+	}
+	p.Page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (PairLine, error) {
+		var line int
+		var verdict string
+		var staged stagedPair
+		var problems []intake.Problem
+		err := row.Scan(&line, &verdict, &staged, &problems)
+		return PairLine{max(line, 0), verdict, staged.Reviewee, staged.Reviewer, staged.Kind, staged.From, problems}, err
+	})
+	if err != nil {
+		return fmt.Errorf("list lines of import %d: %w", importID, err)
+	}
+	return nil
+}
+
+// PairsOutcome is what a confirmed roster file changed.
+type PairsOutcome struct{ Created, Updated, Removed, Rejected int }
+
+// ConfirmPairs puts a previewed file into the roster, whole or not at all. The
+// comparison is made again under the cycle's lock: where anything would now
+// turn out otherwise than the preview said, nothing is stored, the preview is
+// brought up to date, and the answer is a Conflict that names the first line.
+func (s *Store) ConfirmPairs(ctx context.Context, by policy.Actor, id, importID int64) (done PairsOutcome, err error) {
+	var stale error
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		done, stale = PairsOutcome{}, nil
+		c, _, err := openDraft(ctx, tx, by, id, lockCycle)
+		if err != nil {
+			return err
+		}
+		var p PairsImport
+		if err := readPairsImport(ctx, tx, by.TenantID, id, importID, &p); err != nil {
+			return err
+		}
+		if p.Confirmed != nil {
+			return fault.Conflictf("pairs.already_confirmed", "when", *p.Confirmed)
+		}
+		changed, err := comparePairs(ctx, tx, c, importID, p.Mode)
+		if err != nil {
+			return err
+		}
+		if len(changed) > 0 {
+			stale = staleFault(changed)
+			return nil // the fresh comparison is kept
+		}
+		if done, err = storePairs(ctx, tx, by, id, importID, p.Mode); err != nil {
+			return err
+		}
+		return audit(ctx, tx, by, "roster.file_imported", "cycle", id, map[string]any{
+			"file": p.FileName, "mode": p.Mode, "created": done.Created, "updated": done.Updated, "removed": done.Removed, "rejected": done.Rejected,
+		})
+	})
+	if err == nil {
+		err = stale
+	}
+	return done, err
+}
+
+// staleFault names the first line that would now turn out otherwise.
+func staleFault(changed []stagedPair) error {
+	for _, l := range changed {
+		if len(l.Problems) > 0 {
+			return fault.Conflictf("pairs.line_changed", "line", l.Line, "why", l.Problems[0].Message())
+		}
+	}
+	return fault.Conflictf("pairs.roster_changed")
+}
+
+// storePairs does what the verdicts say, in a constant number of statements.
+func storePairs(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle, importID int64, mode string) (done PairsOutcome, err error) {
+	args := pgx.NamedArgs{"tenant": by.TenantID, "cycle": cycle, "import": importID, "replace": mode == ReplacePairs}
+	for _, step := range []struct {
+		n   *int
+		sql string
+	}{
+		{&done.Removed, `
+			DELETE FROM evaluations e
+			USING import_lines l
+			WHERE e.tenant_id = @tenant
+			  AND e.cycle_id = @cycle
+			  AND l.tenant_id = @tenant
+			  AND l.import_id = @import
+			  AND l.verdict = 'remove'
+			  AND e.id = (l.row ->> 'pair_id')::bigint`},
+		{&done.Updated, `
+			UPDATE evaluations e
+			SET reviewer_id = (l.row ->> 'reviewer_id')::bigint, source = 'file'
+			FROM import_lines l
+			WHERE e.tenant_id = @tenant
+			  AND e.cycle_id = @cycle
+			  AND l.tenant_id = @tenant
+			  AND l.import_id = @import
+			  AND l.verdict = 'update'
+			  AND e.id = (l.row ->> 'pair_id')::bigint`},
+		{nil, `
+			INSERT INTO participants (tenant_id, cycle_id, person_id, source)
+			SELECT DISTINCT l.tenant_id, @cycle::bigint, (l.row ->> 'reviewee_id')::bigint, 'file'
+			FROM import_lines l
+			WHERE l.tenant_id = @tenant
+			  AND l.import_id = @import
+			  AND l.verdict = 'create'
+			ON CONFLICT (tenant_id, cycle_id, person_id) DO NOTHING`},
+		{&done.Created, `
+			INSERT INTO evaluations (tenant_id, cycle_id, reviewee_id, reviewer_id, kind, source)
+			SELECT l.tenant_id, @cycle, (l.row ->> 'reviewee_id')::bigint, (l.row ->> 'reviewer_id')::bigint, l.row ->> 'kind', 'file'
+			FROM import_lines l
+			WHERE l.tenant_id = @tenant
+			  AND l.import_id = @import
+			  AND l.verdict = 'create'
+			ORDER BY l.line`},
+		{nil, `
+			DELETE FROM participants p
+			WHERE @replace
+			  AND p.tenant_id = @tenant
+			  AND p.cycle_id = @cycle
+			  AND p.excluded_at IS NULL
+			  AND NOT EXISTS (
+				SELECT FROM evaluations e
+				WHERE e.tenant_id = p.tenant_id
+				  AND e.cycle_id = p.cycle_id
+				  AND e.reviewee_id = p.person_id)`},
+		{nil, `
+			UPDATE imports
+			SET state = 'confirmed', confirmed_at = now()
+			WHERE tenant_id = @tenant
+			  AND id = @import`},
+	} {
+		tag, err := tx.Exec(ctx, step.sql, args)
+		if err != nil {
+			return done, fmt.Errorf("store pairs of import %d: %w", importID, err)
+		}
+		if step.n != nil {
+			*step.n = int(tag.RowsAffected())
+		}
+	}
+	err = tx.QueryRow(ctx, `
+		SELECT count(*)
+		FROM import_lines
+		WHERE tenant_id = @tenant
+		  AND import_id = @import
+		  AND verdict = 'reject'`, args).Scan(&done.Rejected)
+	if err != nil {
+		return done, fmt.Errorf("count rejected lines of import %d: %w", importID, err)
+	}
+	return done, nil
+}
+
+// RejectedLine is a line of a file that stays out, as it stood in the file.
+type RejectedLine struct {
+	Line     int
+	Cells    []string
+	Problems []intake.Problem
+}
+
+// RejectedPairs answers the rejected lines of a staged roster file for download.
+func (s *Store) RejectedPairs(ctx context.Context, by policy.Actor, id, importID int64) (headers []string, lines []RejectedLine, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		c, _, err := readCycle(ctx, tx, by.TenantID, id)
+		if err != nil {
+			return err
+		}
+		if err := policy.Can(by, policy.EditCycle, ofCycle(c)); err != nil {
+			return err
+		}
+		var p PairsImport
+		if err := readPairsImport(ctx, tx, by.TenantID, id, importID, &p); err != nil {
+			return err
+		}
+		args := pgx.NamedArgs{"tenant": by.TenantID, "import": importID}
+		if err := tx.QueryRow(ctx, `
+			SELECT headers
+			FROM imports
+			WHERE tenant_id = @tenant
+			  AND id = @import`, args).Scan(&headers); err != nil {
+			return fmt.Errorf("read headers of import %d: %w", importID, err)
+		}
+		rows, err := tx.Query(ctx, `
+			SELECT line, cells, coalesce(problems, '[]')
+			FROM import_lines
+			WHERE tenant_id = @tenant
+			  AND import_id = @import
+			  AND verdict = 'reject'
+			ORDER BY line`, args)
+		if err != nil {
+			return fmt.Errorf("list rejected lines of import %d: %w", importID, err)
+		}
+		if lines, err = pgx.CollectRows(rows, pgx.RowToStructByPos[RejectedLine]); err != nil {
+			return fmt.Errorf("list rejected lines of import %d: %w", importID, err)
+		}
+		return nil
+	})
+	return headers, lines, err
+}
