@@ -87,34 +87,11 @@ func readRule(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (rule apprais
 	return rule, nil
 }
 
-// CycleHead is what stands on top of every page of a cycle.
-type CycleHead struct {
-	appraisal.Cycle
-	Form         FormChoice
-	Pairs        int
-	Participants int
-	Excluded     int
-	Reviewers    int
-	Submitted    int
-	Blockers     int // of a draft: rows that would refuse its activation
-	Failed       int // messages that failed and wait for a person
-	Now          time.Time
-	Contact      string // the contact in force: the cycle's or the organisation's
-}
-
-// FormChoice is a version of a form that a cycle can use.
-type FormChoice struct {
-	VersionID int64
-	Code      string
-	Number    int
-	Title     appraisal.Text
-}
-
 // CycleTerms are what the page that creates or edits a cycle starts from.
 type CycleTerms struct {
 	appraisal.Terms
 	CycleID int64 // nought for a new one
-	Forms   []FormChoice
+	Forms   []appraisal.FormChoice
 	Now     time.Time
 	Contact string // the organisation's, used when the cycle names none
 }
@@ -172,7 +149,7 @@ func readCycleChoices(ctx context.Context, tx pgx.Tx, tenant int64, t *CycleTerm
 	if err != nil {
 		return fmt.Errorf("list forms of organisation %d: %w", tenant, err)
 	}
-	t.Forms, err = pgx.CollectRows(rows, pgx.RowToStructByPos[FormChoice])
+	t.Forms, err = pgx.CollectRows(rows, pgx.RowToStructByPos[appraisal.FormChoice])
 	if err != nil {
 		return fmt.Errorf("list forms of organisation %d: %w", tenant, err)
 	}
@@ -254,21 +231,8 @@ type CycleQuery struct {
 	State appraisal.CycleState // empty means all
 }
 
-// CycleRow is one line of the list of cycles.
-type CycleRow struct {
-	ID           int64
-	Name         string
-	State        appraisal.CycleState
-	DueAt        time.Time
-	DueZone      string
-	Participants int
-	Pairs        int
-	Submitted    int
-	Failed       int
-}
-
 // Cycles lists the organisation's cycles.
-func (s *Store) Cycles(ctx context.Context, by policy.Actor, q CycleQuery) (list []CycleRow, total int, err error) {
+func (s *Store) Cycles(ctx context.Context, by policy.Actor, q CycleQuery) (list []appraisal.CycleRow, total int, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if err := policy.Can(by, policy.SeeCycles, policy.Of(by)); err != nil {
 			return err
@@ -314,7 +278,7 @@ func (s *Store) Cycles(ctx context.Context, by policy.Actor, q CycleQuery) (list
 		if err != nil {
 			return fmt.Errorf("list cycles: %w", err)
 		}
-		if list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[CycleRow]); err != nil {
+		if list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[appraisal.CycleRow]); err != nil {
 			return fmt.Errorf("list cycles: %w", err)
 		}
 		return nil
@@ -334,7 +298,7 @@ func searchWords(q string) []string {
 }
 
 // Cycle answers what stands on top of every page of a cycle.
-func (s *Store) Cycle(ctx context.Context, by policy.Actor, id int64) (head CycleHead, err error) {
+func (s *Store) Cycle(ctx context.Context, by policy.Actor, id int64) (head appraisal.CycleHead, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		head, err = readHead(ctx, tx, by, id)
 		return err
@@ -343,7 +307,7 @@ func (s *Store) Cycle(ctx context.Context, by policy.Actor, id int64) (head Cycl
 }
 
 // readHead reads a cycle for someone who may see it.
-func readHead(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (h CycleHead, err error) {
+func readHead(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (h appraisal.CycleHead, err error) {
 	if h.Cycle, h.Now, err = readCycle(ctx, tx, by.TenantID, id); err != nil {
 		return h, err
 	}

@@ -186,12 +186,15 @@ func readStagedLines(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (lines 
 	var mapping intake.Mapping
 	for rows.Next() {
 		var l foundLine
-		if err := rows.Scan(&l.Line, &l.Verdict, &l.stagedPair, &headers, &mapping,
+		var line int
+		var verdict string
+		if err := rows.Scan(&line, &verdict, &l.stagedPair, &headers, &mapping,
 			&l.reviewee.id, &l.reviewee.name, &l.reviewee.leftOn, &l.reviewee.reason,
 			&l.reviewer.id, &l.reviewer.name, &l.reviewer.leftOn, &l.reviewer.reason); err != nil {
 			return nil, nil, err
 		}
-		before[l.key()] = l.Verdict
+		l.Line, l.Verdict = line, verdict
+		before[l.key()] = verdict
 		if l.Line < 0 {
 			continue // of the roster, judged anew
 		}
@@ -415,7 +418,7 @@ func (p stagedPair) problems() []intake.Problem {
 
 // PairsImport is a staged roster file as its preview shows it.
 type PairsImport struct {
-	Head      CycleHead
+	Head      appraisal.CycleHead
 	ID        int64
 	FileName  string
 	Encoding  string

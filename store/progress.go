@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,39 +12,9 @@ import (
 	"ciclo/internal/policy"
 )
 
-// Receipt is an activation's record beside what has become of it by now.
-type Receipt struct {
-	Head     CycleHead
-	Did      appraisal.Receipt
-	Messages Messages
-	Listed   int // evaluations that stood in the roster then and are listed today
-	States   map[appraisal.State]int
-}
-
-// Messages counts the messages of one activation by where they stand.
-type Messages struct {
-	Total     int
-	Accepted  int // by the mail server
-	Handed    int // on paper
-	Queued    int // due, or being sent
-	Retrying  int // refused for now, to be tried again
-	ToHand    int // on paper, still to be handed over
-	Failed    int
-	Cancelled int
-	Next      *time.Time // when the next waiting one becomes due
-}
-
-// Known is the sum of all that have a known destination; it must be Total.
-func (m Messages) Known() int {
-	return m.Accepted + m.Handed + m.Queued + m.Retrying + m.ToHand + m.Failed + m.Cancelled
-}
-
-// Moving reports whether a drain still has something to do.
-func (m Messages) Moving() bool { return m.Queued+m.Retrying > 0 }
-
 // Receipt reads the record of the cycle's latest activation and counts, now,
 // what it wrote: messages by where they stand, evaluations by state.
-func (s *Store) Receipt(ctx context.Context, by policy.Actor, id int64) (r Receipt, err error) {
+func (s *Store) Receipt(ctx context.Context, by policy.Actor, id int64) (r appraisal.ReceiptToday, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if r.Head, err = readHead(ctx, tx, by, id); err != nil {
 			return err
@@ -84,7 +53,7 @@ func readActivation(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (r appr
 	return r, nil
 }
 
-func countMessages(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (m Messages, err error) {
+func countMessages(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (m appraisal.Messages, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT count(*),
 		       count(*) FILTER (WHERE status = 'delivered' AND queue <> 'handout'),
@@ -132,43 +101,8 @@ type MissingQuery struct {
 	Started    string  // "yes", "no" or empty for all
 }
 
-// Missing is one reviewer who still owes reviews.
-type Missing struct {
-	PersonID   int64
-	Name       string
-	Email      string
-	Department string
-	Owed       int
-	Started    int // of those owed, with a draft
-	Submitted  int
-	Message    string // where their invitation stands, as outbox.Status; empty when there is none
-	EventID    int64
-	Handout    bool
-}
-
-// DepartmentProgress is how far the reviews of a department's people are.
-type DepartmentProgress struct {
-	Name       string
-	Total      int
-	Submitted  int
-	InProgress int
-}
-
-// Progress is how a cycle stands.
-type Progress struct {
-	Head        CycleHead
-	Receipt     *appraisal.Receipt // nil before activation
-	Messages    Messages
-	States      map[appraisal.State]int
-	Departments []DepartmentProgress
-	Missing     []Missing
-	MissingAll  int      // reviewers who still owe something
-	Total       int      // of those, who match the search
-	Owing       []string // departments of who owes
-}
-
 // Progress reads how a cycle stands, in a constant number of statements.
-func (s *Store) Progress(ctx context.Context, by policy.Actor, id int64, q MissingQuery) (p Progress, err error) {
+func (s *Store) Progress(ctx context.Context, by policy.Actor, id int64, q MissingQuery) (p appraisal.Progress, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if p.Head, err = readHead(ctx, tx, by, id); err != nil {
 			return err
@@ -194,7 +128,7 @@ func (s *Store) Progress(ctx context.Context, by policy.Actor, id int64, q Missi
 	return p, err
 }
 
-func readDepartmentProgress(ctx context.Context, tx pgx.Tx, tenant, cycle int64, p *Progress) error {
+func readDepartmentProgress(ctx context.Context, tx pgx.Tx, tenant, cycle int64, p *appraisal.Progress) error {
 	rows, err := tx.Query(ctx, `
 		SELECT reviewee.department, count(*), count(*) FILTER (WHERE e.state = 'submitted'), count(*) FILTER (WHERE e.state IN ('in_progress', 'reopened'))
 		FROM evaluations e
@@ -208,13 +142,13 @@ func readDepartmentProgress(ctx context.Context, tx pgx.Tx, tenant, cycle int64,
 	if err != nil {
 		return fmt.Errorf("count departments of cycle %d: %w", cycle, err)
 	}
-	if p.Departments, err = pgx.CollectRows(rows, pgx.RowToStructByPos[DepartmentProgress]); err != nil {
+	if p.Departments, err = pgx.CollectRows(rows, pgx.RowToStructByPos[appraisal.DepartmentProgress]); err != nil {
 		return fmt.Errorf("count departments of cycle %d: %w", cycle, err)
 	}
 	return nil
 }
 
-func readMissing(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q MissingQuery, p *Progress) error {
+func readMissing(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q MissingQuery, p *appraisal.Progress) error {
 	rows, err := tx.Query(ctx, `
 		WITH owing AS (
 			SELECT reviewer_id, count(*) FILTER (WHERE state IN ('pending', 'in_progress', 'reopened')) AS owed,
@@ -268,7 +202,7 @@ func readMissing(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q MissingQ
 	}
 	var what string
 	var place int
-	var m Missing
+	var m appraisal.Missing
 	_, err = pgx.ForEachRow(rows, []any{&what, &place, &m.PersonID, &m.Name, &m.Email, &m.Department, &m.Owed, &m.Started, &m.Submitted, &m.Message, &m.EventID, &m.Handout}, func() error {
 		switch what {
 		case "row":

@@ -11,38 +11,9 @@ import (
 	"ciclo/internal/policy"
 )
 
-// Rehearsal says what an activation would do now, and what stands against it.
-type Rehearsal struct {
-	Head      CycleHead
-	Blockers  []appraisal.Blocker // the page asked for
-	Total     int                 // blockers there are
-	ByKind    map[appraisal.Kind]int
-	Mails     int // reviewers with an address
-	Handouts  int // reviewers without one
-	Elsewhere []OtherCycle
-	Warnings  Warnings
-}
-
-// Warnings count what does not refuse an activation but is worth a look.
-type Warnings struct {
-	WithoutAddress int // reviewers
-	WithoutManager int // participants nobody reviews as their manager
-	Elsewhere      int // participants who are also in another open cycle
-	Excluded       int
-	Reasons        []Share // of exclusions, the most frequent first
-}
-
-// OtherCycle is an open cycle that shares participants with the rehearsed one.
-type OtherCycle struct {
-	ID    int64
-	Name  string
-	State appraisal.CycleState
-	N     int
-}
-
 // Rehearse answers what activation would do now. Its blockers are the very list
 // that activation asks again at the instant of the click. Nothing is changed.
-func (s *Store) Rehearse(ctx context.Context, by policy.Actor, id int64, page Page) (r Rehearsal, err error) {
+func (s *Store) Rehearse(ctx context.Context, by policy.Actor, id int64, page Page) (r appraisal.Rehearsal, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if r.Head, err = readHead(ctx, tx, by, id); err != nil {
 			return err
@@ -76,7 +47,7 @@ func cut[T any](all []T, page Page) []T {
 	return all[from:to]
 }
 
-func countByKind(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *Rehearsal) error {
+func countByKind(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *appraisal.Rehearsal) error {
 	rows, err := tx.Query(ctx, `
 		SELECT kind, count(*)
 		FROM evaluations
@@ -112,7 +83,7 @@ func countByKind(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *Rehears
 	return nil
 }
 
-func countWarnings(ctx context.Context, tx pgx.Tx, tenant, cycle int64, w *Warnings) error {
+func countWarnings(ctx context.Context, tx pgx.Tx, tenant, cycle int64, w *appraisal.Warnings) error {
 	args := pgx.NamedArgs{"tenant": tenant, "cycle": cycle}
 	err := tx.QueryRow(ctx, `
 		WITH taking AS (
@@ -146,13 +117,13 @@ func countWarnings(ctx context.Context, tx pgx.Tx, tenant, cycle int64, w *Warni
 	if err != nil {
 		return fmt.Errorf("list exclusions of cycle %d: %w", cycle, err)
 	}
-	if w.Reasons, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Share]); err != nil {
+	if w.Reasons, err = pgx.CollectRows(rows, pgx.RowToStructByPos[appraisal.Share]); err != nil {
 		return fmt.Errorf("list exclusions of cycle %d: %w", cycle, err)
 	}
 	return nil
 }
 
-func otherCycles(ctx context.Context, tx pgx.Tx, tenant, cycle int64) ([]OtherCycle, error) {
+func otherCycles(ctx context.Context, tx pgx.Tx, tenant, cycle int64) ([]appraisal.OtherCycle, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT c.id, c.name, c.state, count(*)
 		FROM participants taking
@@ -168,42 +139,16 @@ func otherCycles(ctx context.Context, tx pgx.Tx, tenant, cycle int64) ([]OtherCy
 	if err != nil {
 		return nil, fmt.Errorf("list cycles that share people with %d: %w", cycle, err)
 	}
-	others, err := pgx.CollectRows(rows, pgx.RowToStructByPos[OtherCycle])
+	others, err := pgx.CollectRows(rows, pgx.RowToStructByPos[appraisal.OtherCycle])
 	if err != nil {
 		return nil, fmt.Errorf("list cycles that share people with %d: %w", cycle, err)
 	}
 	return others, nil
 }
 
-// The concerns a warning is about.
-const (
-	AboutManager   = "manager"   // participants nobody reviews as their manager
-	AboutAddress   = "address"   // reviewers without an e-mail address
-	AboutElsewhere = "elsewhere" // participants of another open cycle too
-)
-
-// Concern is one person a warning is about.
-type Concern struct {
-	PersonID   int64
-	Name       string
-	Code       string
-	Department string
-	Reviewee   bool   // they take part, so they can be left out
-	CycleID    int64  // for elsewhere: the other cycle
-	Cycle      string // and its name
-	CycleState appraisal.CycleState
-}
-
-// Concerns lists the people a warning of the rehearsal is about.
-type Concerns struct {
-	Head   CycleHead
-	People []Concern
-	Total  int
-}
-
 // Concerns lists, page by page, the people behind one warning: who is in two
 // open cycles is named with both, and whoever rehearses chooses.
-func (s *Store) Concerns(ctx context.Context, by policy.Actor, id int64, about string, page Page) (c Concerns, err error) {
+func (s *Store) Concerns(ctx context.Context, by policy.Actor, id int64, about string, page Page) (c appraisal.Concerns, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if c.Head, err = readHead(ctx, tx, by, id); err != nil {
 			return err
@@ -249,7 +194,7 @@ func (s *Store) Concerns(ctx context.Context, by policy.Actor, id int64, about s
 		if err != nil {
 			return fmt.Errorf("list who a warning of cycle %d is about: %w", id, err)
 		}
-		c.People, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Concern, err error) {
+		c.People, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p appraisal.Concern, err error) {
 			return p, row.Scan(&p.PersonID, &p.Name, &p.Code, &p.Department, &p.Reviewee, &p.CycleID, &p.Cycle, &p.CycleState, &c.Total)
 		})
 		if err != nil {
@@ -293,7 +238,7 @@ func (s *Store) SampleInvitation(ctx context.Context, by policy.Actor, id, revie
 			)
 			SELECT id, place, reviewers, previous, next
 			FROM asked
-			WHERE @reviewer IN (0, id)
+			WHERE @reviewer::bigint IN (0, id)
 			ORDER BY place
 			LIMIT 1`, pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "reviewer": reviewer})
 		if err != nil {

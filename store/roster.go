@@ -21,44 +21,9 @@ type RosterQuery struct {
 	State      appraisal.State // empty means all
 }
 
-// Pair is one line of the reviewer map.
-type Pair struct {
-	ID             int64
-	Kind           appraisal.Kind
-	Source         string
-	State          appraisal.State
-	RevieweeID     int64
-	Reviewee       string
-	RevieweeCode   string
-	Department     string
-	ReviewerID     int64
-	Reviewer       string
-	ReviewerCode   string
-	ReviewerDept   string
-	ReviewerEmail  string
-	ReviewerLeftOn *time.Time
-}
-
-// Roster is the reviewer map of a cycle as its page shows it.
-type Roster struct {
-	Head        CycleHead
-	Rule        appraisal.Rule
-	HasRule     bool
-	Pairs       []Pair
-	Total       int
-	Departments []string // of the people under review
-	Offered     []Share  // departments of the organisation with how many work there today
-}
-
-// Share is a name and how many belong to it.
-type Share struct {
-	Name string
-	N    int
-}
-
 // Roster reads one page of the reviewer map, in a constant number of
 // statements whatever its size.
-func (s *Store) Roster(ctx context.Context, by policy.Actor, id int64, q RosterQuery) (r Roster, err error) {
+func (s *Store) Roster(ctx context.Context, by policy.Actor, id int64, q RosterQuery) (r appraisal.Roster, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if r.Head, err = readHead(ctx, tx, by, id); err != nil {
 			return err
@@ -75,7 +40,7 @@ func (s *Store) Roster(ctx context.Context, by policy.Actor, id int64, q RosterQ
 	return r, err
 }
 
-func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuery, r *Roster) error {
+func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuery, r *appraisal.Roster) error {
 	args := pgx.NamedArgs{"tenant": tenant, "cycle": cycle, "kind": string(q.Kind), "state": string(q.State), "department": q.Department,
 		"words": searchWords(q.Q), "sort": q.Sort, "limit": q.Limit, "offset": q.Offset}
 	err := tx.QueryRow(ctx, `
@@ -118,13 +83,13 @@ func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuer
 	if err != nil {
 		return fmt.Errorf("list pairs of cycle %d: %w", cycle, err)
 	}
-	if r.Pairs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Pair]); err != nil {
+	if r.Pairs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[appraisal.Pair]); err != nil {
 		return fmt.Errorf("list pairs of cycle %d: %w", cycle, err)
 	}
 	return nil
 }
 
-func readDepartments(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *Roster) error {
+func readDepartments(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *appraisal.Roster) error {
 	rows, err := tx.Query(ctx, `
 		SELECT p.department, count(*) FILTER (WHERE p.left_on IS NULL OR p.left_on > (now() AT TIME ZONE @zone)::date) AS working,
 		       bool_or(taking.person_id IS NOT NULL) AS in_the_roster
@@ -136,7 +101,7 @@ func readDepartments(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *Ros
 	if err != nil {
 		return fmt.Errorf("list departments: %w", err)
 	}
-	var share Share
+	var share appraisal.Share
 	var there bool
 	_, err = pgx.ForEachRow(rows, []any{&share.Name, &share.N, &there}, func() error {
 		if share.N > 0 {
@@ -153,21 +118,11 @@ func readDepartments(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *Ros
 	return nil
 }
 
-// RuleOutcome says what applying a rule changed.
-type RuleOutcome struct {
-	Matched        int // people the rule takes in, left out ones not counted
-	KeptOut        int // people it would take in, but who were left out with a reason
-	Added          int // pairs
-	Removed        int // pairs
-	Left           int // people who are no longer in
-	WithoutManager int // matched, but nobody in the records manages them any more
-}
-
 // ApplyRule builds the rule's part of the roster anew: pairs the rule no longer
 // makes are taken out and missing ones put in. Pairs that came from a file or
 // the page stay, and so does everybody who was left out with a reason. People
 // who left the company are not taken in, nor asked as managers.
-func (s *Store) ApplyRule(ctx context.Context, by policy.Actor, id int64, rule appraisal.Rule) (done RuleOutcome, err error) {
+func (s *Store) ApplyRule(ctx context.Context, by policy.Actor, id int64, rule appraisal.Rule) (done appraisal.RuleOutcome, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		c, _, err := openDraft(ctx, tx, by, id, lockCycle) // the rule is written on the cycle's own row
 		if err != nil {
@@ -190,7 +145,7 @@ func (s *Store) ApplyRule(ctx context.Context, by policy.Actor, id int64, rule a
 
 // applyRule runs in five statements, whatever the organisation's size. The
 // wanted pairs are kept in a table of this transaction.
-func applyRule(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, done *RuleOutcome) error {
+func applyRule(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, done *appraisal.RuleOutcome) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE cycles
 		SET rule = @rule, updated_at = now()
@@ -292,7 +247,7 @@ type NewPair struct {
 
 // AddPair puts one pair into the roster of a draft. The reviewee takes part
 // from then on; someone who was left out with a reason must be included first.
-func (s *Store) AddPair(ctx context.Context, by policy.Actor, id int64, p NewPair) (added Pair, err error) {
+func (s *Store) AddPair(ctx context.Context, by policy.Actor, id int64, p NewPair) (added appraisal.Pair, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		c, _, err := openDraft(ctx, tx, by, id, shareCycle)
 		if err != nil {
@@ -327,7 +282,7 @@ func (s *Store) AddPair(ctx context.Context, by policy.Actor, id int64, p NewPai
 
 // findPair finds both people of a pair, and says beside its field who is
 // nobody, or has left.
-func findPair(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, p NewPair) (found Pair, err error) {
+func findPair(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, p NewPair) (found appraisal.Pair, err error) {
 	found.Kind = p.Kind
 	wrong := map[string]fault.Message{}
 	if !knownKind(p.Kind) {
@@ -384,7 +339,7 @@ func knownKind(kind appraisal.Kind) bool {
 // stays in the cycle and is listed as a blocker when nobody else reviews them,
 // so that nobody drops out of it unseen; only who came in by hand leaves with
 // their last pair.
-func (s *Store) RemovePair(ctx context.Context, by policy.Actor, id, pair int64) (removed Pair, err error) {
+func (s *Store) RemovePair(ctx context.Context, by policy.Actor, id, pair int64) (removed appraisal.Pair, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, _, err := openDraft(ctx, tx, by, id, shareCycle); err != nil {
 			return err
@@ -535,29 +490,6 @@ func (s *Store) IncludePerson(ctx context.Context, by policy.Actor, id, person i
 	return name, err
 }
 
-// Absence is someone who is not in the cycle, and why.
-type Absence struct {
-	PersonID   int64
-	Name       string
-	Code       string
-	Department string
-	HiredOn    *time.Time
-	LeftOn     *time.Time
-	Why        string // excluded, left, department, hired, not_hired, not_asked
-	Reason     string // the words of who left them out
-	By         string
-	At         *time.Time
-}
-
-// Absences is the list of who is not in the cycle.
-type Absences struct {
-	Head   CycleHead
-	Rule   appraisal.Rule
-	People []Absence
-	Total  int
-	ByWhy  []Share
-}
-
 // AbsenceQuery narrows it.
 type AbsenceQuery struct {
 	Page
@@ -567,7 +499,7 @@ type AbsenceQuery struct {
 // Absences lists everybody of the organisation who is not under review in the
 // cycle, each with the reason: the words of who left them out, or what the rule
 // says about them.
-func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q AbsenceQuery) (a Absences, err error) {
+func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q AbsenceQuery) (a appraisal.Absences, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if a.Head, err = readHead(ctx, tx, by, id); err != nil {
 			return err
@@ -620,7 +552,7 @@ func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q Absen
 		if err != nil {
 			return fmt.Errorf("list who is not in cycle %d: %w", id, err)
 		}
-		var p Absence
+		var p appraisal.Absence
 		var n int
 		_, err = pgx.ForEachRow(rows, []any{&p.PersonID, &p.Name, &p.Code, &p.Department, &p.HiredOn, &p.LeftOn, &p.Why, &p.Reason, &p.By, &p.At, &n}, func() error {
 			switch {
@@ -629,9 +561,9 @@ func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q Absen
 			case p.PersonID < 0:
 				a.Total = n
 			default:
-				a.ByWhy = append(a.ByWhy, Share{p.Why, n})
+				a.ByWhy = append(a.ByWhy, appraisal.Share{Name: p.Why, N: n})
 			}
-			p = Absence{}
+			p = appraisal.Absence{}
 			return nil
 		})
 		if err != nil {
@@ -642,13 +574,9 @@ func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q Absen
 	return a, err
 }
 
-// RosterLine is one pair as a file says it: people by address, or by employee
-// code where they have none.
-type RosterLine struct{ Reviewee, Reviewer, Kind string }
-
 // RosterLines answers the whole reviewer map for export; the file imports again
 // unchanged.
-func (s *Store) RosterLines(ctx context.Context, by policy.Actor, id int64) (head CycleHead, lines []RosterLine, err error) {
+func (s *Store) RosterLines(ctx context.Context, by policy.Actor, id int64) (head appraisal.CycleHead, lines []appraisal.RosterLine, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if head, err = readHead(ctx, tx, by, id); err != nil {
 			return err
@@ -666,7 +594,7 @@ func (s *Store) RosterLines(ctx context.Context, by policy.Actor, id int64) (hea
 		if err != nil {
 			return fmt.Errorf("export the roster of cycle %d: %w", id, err)
 		}
-		lines, err = pgx.CollectRows(rows, pgx.RowToStructByPos[RosterLine])
+		lines, err = pgx.CollectRows(rows, pgx.RowToStructByPos[appraisal.RosterLine])
 		if err != nil {
 			return fmt.Errorf("export the roster of cycle %d: %w", id, err)
 		}
