@@ -22,7 +22,7 @@ func (s *Store) Receipt(ctx context.Context, by policy.Actor, id int64) (r appra
 		if r.Did, err = readActivation(ctx, tx, by.TenantID, id); err != nil {
 			return err
 		}
-		if r.Messages, err = countMessages(ctx, tx, by.TenantID, id); err != nil {
+		if r.Messages, err = tallyMessages(ctx, tx, by.TenantID, id); err != nil {
 			return err
 		}
 		r.States, err = countStates(ctx, tx, by.TenantID, id)
@@ -53,7 +53,7 @@ func readActivation(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (r appr
 	return r, nil
 }
 
-func countMessages(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (m appraisal.Messages, err error) {
+func tallyMessages(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (m appraisal.Messages, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT count(*),
 		       count(*) FILTER (WHERE status = 'delivered' AND queue <> 'handout'),
@@ -114,7 +114,7 @@ func (s *Store) Progress(ctx context.Context, by policy.Actor, id int64, q Missi
 		case fault.KindOf(err) != fault.NotFound:
 			return err
 		}
-		if p.Messages, err = countMessages(ctx, tx, by.TenantID, id); err != nil {
+		if p.Messages, err = tallyMessages(ctx, tx, by.TenantID, id); err != nil {
 			return err
 		}
 		if p.States, err = countStates(ctx, tx, by.TenantID, id); err != nil {

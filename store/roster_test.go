@@ -367,7 +367,7 @@ func TestTheEndOfACycle(t *testing.T) {
 				t.Fatal(err)
 			}
 			storetest.Exec(t, pool, `UPDATE evaluations SET state = 'submitted', started_at = now(), submitted_at = now(), submitted_via = 'link' WHERE id = (SELECT min(id) FROM evaluations)`)
-			ends := race(t, 8, func() error { return tt.end(context.WithoutCancel(t.Context()), s, company.HR, cycle) })
+			ends := atOnce(t, 8, func() error { return tt.end(context.WithoutCancel(t.Context()), s, company.HR, cycle) })
 			if ends != 1 {
 				t.Errorf("%d ended it, want 1", ends)
 			}
@@ -393,9 +393,9 @@ func TestTheEndOfACycle(t *testing.T) {
 	}
 }
 
-// race runs do that many times at once and answers how many succeeded; the
+// atOnce runs do that many times at once and answers how many succeeded; the
 // others must be conflicts.
-func race(t *testing.T, times int, do func() error) (won int) {
+func atOnce(t *testing.T, times int, do func() error) (won int) {
 	t.Helper()
 	errs := make(chan error, times)
 	for range times {
