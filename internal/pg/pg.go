@@ -253,7 +253,7 @@ func (s *Server) launch(ctx context.Context, durable bool) error {
 		"-c", "listen_addresses=", "-c", "max_connections=200", "-c", "TimeZone=UTC", "-c", "log_timezone=UTC"}
 	if !durable {
 		args = append(args, "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off",
-			"-c", "autovacuum=off", "-c", "max_wal_size=4GB")
+			"-c", "autovacuum=off", "-c", "max_wal_size=512MB", "-c", "wal_level=minimal", "-c", "max_wal_senders=0")
 	}
 	log, err := os.OpenFile(filepath.Join(s.dir, "postgres.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -39,12 +39,12 @@ func StartForTests(ctx context.Context) (*Server, error) {
 	return nil, fmt.Errorf("32 test servers run already below %s", base)
 }
 
-// roomyFolder is memory when there is a gigabyte of it free (containers often
+// roomyFolder is memory when there are two gigabytes of it free (containers often
 // get 64 MB), else the folder for temporary files.
 func roomyFolder() string {
 	const shm = "/dev/shm"
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(shm, &fs); err == nil && uint64(fs.Bavail)*uint64(fs.Bsize) > 1<<30 {
+	if err := syscall.Statfs(shm, &fs); err == nil && uint64(fs.Bavail)*uint64(fs.Bsize) > 2<<30 {
 		return shm
 	}
 	return os.TempDir()
