@@ -36,7 +36,13 @@ func (s *Store) Sweep(ctx context.Context) (swept Swept, err error) {
 		if err != nil {
 			return err
 		}
-		for _, q := range append(waiting, overdue...) {
+		for _, q := range waiting { // whoever had them is not to be counted on
+			if err := s.insertDrains(ctx, tx, 1, outbox.DrainArgs{Queue: q.queue, Tenant: q.tenant, Woken: true}); err != nil {
+				return err
+			}
+			swept.Woken++
+		}
+		for _, q := range overdue {
 			k, err := s.topUp(ctx, tx, q)
 			if err != nil {
 				return err

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"ciclo/internal/links"
 	smtp "ciclo/internal/mail"
@@ -264,7 +267,7 @@ func TestGreylistingEndsDelivered(t *testing.T) {
 
 // D11, shortened: while the server is down nothing is claimed, and nothing fails.
 func TestAnOutageCostsNoAttempt(t *testing.T) {
-	o := newOffice(t, 20, mailtest.Script{Rules: []mailtest.Rule{{Phase: mailtest.Connect, Times: 3, Reply: "421 4.3.2 down", Act: mailtest.Drop}}})
+	o := newOffice(t, 20, mailtest.Script{Rules: []mailtest.Rule{{Phase: mailtest.Connect, Times: 1, Reply: "421 4.3.2 down", Act: mailtest.Drop}}})
 	o.run(o.mail(smtp.Options{MaxConnections: 1}))
 	o.waitFor(allSettled)
 	o.expect("delivered 1: 20")
@@ -306,9 +309,14 @@ func TestStateIsReadAgainAtSendTime(t *testing.T) {
 // held is a deliverer that lets a test act while a message is being sent.
 type held struct {
 	relay.Deliverer
-	sending chan outbox.Event
-	goOn    chan struct{}
+	sending chan sending
 	sent    atomic.Int64
+}
+
+// sending is a message that was sent and waits for the test before its settle.
+type sending struct {
+	outbox.Event
+	goOn chan struct{}
 }
 
 func (h *held) Open(ctx context.Context) (relay.Carrier, error) {
@@ -324,8 +332,9 @@ type heldCarrier struct {
 func (c *heldCarrier) Deliver(ctx context.Context, e outbox.Event) relay.Result {
 	result := c.Carrier.Deliver(ctx, e)
 	c.h.sent.Add(1)
-	c.h.sending <- e
-	<-c.h.goOn
+	one := sending{e, make(chan struct{})}
+	c.h.sending <- one
+	<-one.goOn
 	return result
 }
 
@@ -333,11 +342,11 @@ func (c *heldCarrier) Deliver(ctx context.Context, e outbox.Event) relay.Result 
 // what really happened.
 func TestCancelWhileSendingTellsTheTruth(t *testing.T) {
 	o := newOffice(t, 1, mailtest.Script{})
-	h := &held{Deliverer: o.mail(smtp.Options{}), sending: make(chan outbox.Event, 1), goOn: make(chan struct{}, 1)}
+	h := &held{Deliverer: o.mail(smtp.Options{}), sending: make(chan sending, 1)}
 	o.run(h)
 	e := <-h.sending
 	storetest.Exec(t, o.pool, `UPDATE outbox_events SET cancel_requested = true WHERE id = $1 AND status = 'processing'`, e.ID)
-	h.goOn <- struct{}{}
+	close(e.goOn)
 	o.waitFor(allSettled)
 	if got := storetest.One[string](t, o.pool, `SELECT status || ' ' || cancel_requested FROM outbox_events`); got != "delivered true" {
 		t.Errorf("the row is %s, want delivered true", got)
@@ -345,11 +354,13 @@ func TestCancelWhileSendingTellsTheTruth(t *testing.T) {
 	o.invariants(0)
 }
 
-// D17: a worker is held up past its lease, another delivers; the late settle
-// changes nothing and is counted.
+// D17: a worker is held up past its lease, another takes the row; the late
+// settle changes nothing and is counted.
 func TestAWorkerHeldUpPastItsLease(t *testing.T) {
+	reader := metric.NewManualReader()
+	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(reader)))
 	o := newOffice(t, 1, mailtest.Script{})
-	h := &held{Deliverer: o.mail(smtp.Options{}), sending: make(chan outbox.Event, 2), goOn: make(chan struct{}, 2)}
+	h := &held{Deliverer: o.mail(smtp.Options{}), sending: make(chan sending, 2)}
 	o.run(h)
 	first := <-h.sending
 	storetest.Exec(t, o.pool, `UPDATE outbox_events SET available_at = now() - interval '1 second' WHERE id = $1`, first.ID)
@@ -360,32 +371,66 @@ func TestAWorkerHeldUpPastItsLease(t *testing.T) {
 	if second.ID != first.ID || second.Attempts != 2 {
 		t.Fatalf("the second worker has %+v", second)
 	}
-	h.goOn <- struct{}{}
-	h.goOn <- struct{}{}
+	close(first.goOn)
+	for fenced(t, reader) == 0 {
+		if got := o.statuses(); got != "processing 2: 1" {
+			t.Fatalf("the late settle changed the row: %s", got)
+		}
+	}
+	o.expect("processing 2: 1")
+	close(second.goOn)
 	o.waitFor(allSettled)
 	o.expect("delivered 2: 1")
 	o.invariants(1)
+	if n := fenced(t, reader); n != 1 {
+		t.Errorf("%d fenced settles counted, want 1", n)
+	}
+}
+
+// fenced reads the counter of late settles.
+func fenced(t *testing.T, reader *metric.ManualReader) (n int64) {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if sum, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == "ciclo.outbox.fenced" {
+				for _, point := range sum.DataPoints {
+					n += point.Value
+				}
+			}
+		}
+	}
+	return n
 }
 
 // Stop lets what is being sent end and claims nothing more.
 func TestStopEndsWhatIsBeingSent(t *testing.T) {
 	o := newOffice(t, 30, mailtest.Script{})
-	h := &held{Deliverer: o.mail(smtp.Options{}), sending: make(chan outbox.Event, 64), goOn: make(chan struct{}, 64)}
+	h := &held{Deliverer: o.mail(smtp.Options{}), sending: make(chan sending, 64)}
 	r := o.run(h)
-	<-h.sending
+	e := <-h.sending
 	stopped := make(chan error, 1)
 	go func() { stopped <- r.Stop(context.WithoutCancel(t.Context())) }()
-	for range 60 {
-		h.goOn <- struct{}{}
-	}
-	if err := <-stopped; err != nil {
-		t.Fatal(err)
+	close(e.goOn)
+	for done := false; !done; {
+		select {
+		case e := <-h.sending: // claimed before the stop was heard
+			close(e.goOn)
+		case err := <-stopped:
+			if err != nil {
+				t.Fatal(err)
+			}
+			done = true
+		}
 	}
 	if n := storetest.One[int](t, o.pool, `SELECT count(*) FROM outbox_events WHERE status = 'processing'`); n != 0 {
 		t.Errorf("%d rows were left behind", n)
 	}
-	if n := storetest.One[int64](t, o.pool, `SELECT count(*) FROM outbox_events WHERE status = 'delivered'`); n != h.sent.Load() {
-		t.Errorf("%d delivered rows for %d messages sent", n, h.sent.Load())
+	if n := storetest.One[int64](t, o.pool, `SELECT count(*) FROM outbox_events WHERE status = 'delivered'`); n != h.sent.Load() || n == 30 {
+		t.Errorf("%d delivered rows for %d messages sent; the stop came too late to tell", n, h.sent.Load())
 	}
 	// D13: a new process takes over; nothing is repeated, no attempt is lost
 	o.run(o.mail(smtp.Options{}))
