@@ -56,9 +56,13 @@ func newOffice(t *testing.T, reviewers int, script mailtest.Script) *office {
 	return o
 }
 
+func testKeys() (links.Ring, error) {
+	return links.ParseRing("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+}
+
 func testRing(t testing.TB) links.Ring {
 	t.Helper()
-	ring, err := links.ParseRing("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	ring, err := testKeys()
 	if err != nil {
 		t.Fatal(err)
 	}
