@@ -40,4 +40,6 @@ var _ = register(words{
 	"form.question_of":  Text{"{n} de {of}", "{n} of {of}"},
 	"form.cannot_judge": Text{"Não tenho como avaliar", "I cannot judge this"},
 	"form.comment":      Text{"Comentário", "Comment"},
+
+	"form.changed_meanwhile": Text{"{who} salvou a versão {number} depois que você abriu a {based}. Nada foi sobrescrito: o que você escreveu está abaixo. Veja a versão {number} e, se quiser mesmo assim, salve de novo por cima dela.", "{who} saved version {number} after you opened version {based}. Nothing was overwritten: what you wrote is below. Look at version {number} and, if you still want to, save again on top of it."},
 })
