@@ -39,6 +39,13 @@ func (h *Handlers) Routes() http.Handler {
 		r.Group(func(r chi.Router) {
 			r.Use(h.requireSignIn)
 			r.Get("/", h.page(h.showHome))
+
+			r.Get("/forms", h.page(h.listForms))
+			r.Get("/forms/draft", h.page(h.startForm))
+			r.Post("/forms/draft", h.page(h.createForm))
+			r.Get("/forms/{id}", h.page(h.showForm))
+			r.Get("/forms/{id}/draft", h.page(h.editForm))
+			r.Post("/forms/{id}/draft", h.page(h.saveForm))
 		})
 
 		// Reviewers, with an account or by link.
