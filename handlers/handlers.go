@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"strings"
 
+	"ciclo/internal/links"
 	"ciclo/store"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 	Log   *slog.Logger
 	// BaseURL is where people reach us; https makes cookies Secure.
 	BaseURL string
+	// Keys prove review links.
+	Keys links.Ring
 	// TrustedProxies may say in X-Forwarded-For whom they speak for.
 	TrustedProxies []netip.Prefix
 	// Trace wraps everything, outermost; nil leaves it out.
@@ -39,6 +42,7 @@ type Handlers struct {
 	base     *url.URL
 	proxies  []netip.Prefix
 	trace    func(http.Handler) http.Handler
+	keys     links.Ring
 	accounts *sessionStore
 	links    *sessionStore
 }
@@ -62,6 +66,7 @@ func New(o Options) (*Handlers, error) {
 		base:    base,
 		proxies: o.TrustedProxies,
 		trace:   o.Trace,
+		keys:    o.Keys,
 	}
 	h.accounts = newSessionStore(o.Store, "ciclo", h.https)
 	h.links = newSessionStore(o.Store, "ciclo-review", h.https)

@@ -117,6 +117,7 @@ func (h *Handlers) chooseOrganisation(w http.ResponseWriter, r *http.Request) er
 
 // signOut answers POST /logout: both sessions of this browser end.
 func (h *Handlers) signOut(w http.ResponseWriter, r *http.Request) error {
+	byLink := actor(r).ByLink()
 	if err := h.endAccount(w, r); err != nil {
 		return err
 	}
@@ -124,6 +125,9 @@ func (h *Handlers) signOut(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Clear-Site-Data", `"cache"`) // nothing is left behind Back on a shared phone
+	if byLink {
+		h.say(r, "review.signed_out")
+	}
 	return h.redirect(w, r, "/login")
 }
 

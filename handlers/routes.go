@@ -32,6 +32,9 @@ func (h *Handlers) Routes() http.Handler {
 		r.Post("/logout", h.page(h.signOut))
 		r.Get("/password/{token}", h.page(h.showPassword))
 		r.With(h.limitSignIns).Post("/password/{token}", h.page(h.setPassword))
+		r.Get("/r/{token}", h.page(h.showLink))
+		r.Head("/r/{token}", h.page(h.showLink))
+		r.Post("/r/{token}", h.page(h.openLink))
 		r.Post("/language", h.page(h.chooseLanguage))
 		r.Post("/theme", h.page(h.chooseTheme))
 
@@ -51,6 +54,11 @@ func (h *Handlers) Routes() http.Handler {
 		// Reviewers, with an account or by link.
 		r.Group(func(r chi.Router) {
 			r.Use(h.requireReviewer)
+			r.Get("/reviews", h.page(h.listReviews))
+			r.Get("/reviews/{id}", h.page(h.showReview))
+			r.Post("/reviews/{id}/draft", h.page(h.saveDraft))
+			r.Get("/reviews/{id}/submission", h.page(h.checkSubmission))
+			r.Post("/reviews/{id}/submission", h.page(h.submitEvaluation))
 		})
 	})
 	return r

@@ -148,6 +148,9 @@ func (h *Handlers) require(next http.Handler, may func(policy.Actor) bool) http.
 			case a.ByLink():
 				return fault.Forbiddenf("fault.forbidden")
 			}
+			if _, err := r.Cookie(h.links.cookie); err == nil { // who came by link has no password to sign in with
+				h.say(r, "review.session_over")
+			}
 			return h.redirect(w, r, "/login?next="+url.QueryEscape(pagePath(r)))
 		})(w, r)
 	})

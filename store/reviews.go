@@ -29,8 +29,17 @@ type Review struct {
 	Version    int        // counts saves; 0 while nothing is saved
 	SavedAt    *time.Time // of the last save
 	Via        string     // how it was submitted: session, link or slip
+	Unsaved    bool       // Answers are what was sent, and were not kept
 	Owed       int        // reviews of this cycle the reviewer has, this one included
 	Sent       int        // and has submitted
+}
+
+// Ready answers nil when what is saved may be submitted now.
+func (r Review) Ready() error {
+	if _, err := r.Submit(r.Cycle, r.Now); err != nil {
+		return err
+	}
+	return appraisal.CheckSubmission(r.Form, r.Answers)
 }
 
 // ReviewLine is one review in its reviewer's list.
@@ -40,6 +49,7 @@ type ReviewLine struct {
 	Cycle       string
 	CycleState  appraisal.CycleState
 	Due         time.Time // in the cycle's zone
+	Late        bool      // the deadline is over, the cycle is not
 	Reviewee    string
 	Title       string
 	Kind        appraisal.Kind
@@ -56,7 +66,7 @@ func (s *Store) Reviews(ctx context.Context, by policy.Actor) ([]ReviewLine, err
 		return nil, err
 	}
 	rows, err := s.pool.Query(ctx, `
-		SELECT e.id, e.cycle_id, c.name, c.state, c.due_at, c.due_zone, p.name, p.title, e.kind, e.state, a.saved_at, e.submitted_at
+		SELECT e.id, e.cycle_id, c.name, c.state, c.due_at, c.due_zone, c.state = 'active' AND c.due_at < now(), p.name, p.title, e.kind, e.state, a.saved_at, e.submitted_at
 		FROM evaluations e
 		JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
 		JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewee_id
@@ -76,7 +86,7 @@ func (s *Store) Reviews(ctx context.Context, by policy.Actor) ([]ReviewLine, err
 	}
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l ReviewLine, err error) {
 		var zone string
-		err = row.Scan(&l.ID, &l.CycleID, &l.Cycle, &l.CycleState, &l.Due, &zone, &l.Reviewee, &l.Title, &l.Kind, &l.State, &l.SavedAt, &l.SubmittedAt)
+		err = row.Scan(&l.ID, &l.CycleID, &l.Cycle, &l.CycleState, &l.Due, &zone, &l.Late, &l.Reviewee, &l.Title, &l.Kind, &l.State, &l.SavedAt, &l.SubmittedAt)
 		if loc, bad := time.LoadLocation(zone); bad == nil {
 			l.Due = l.Due.In(loc)
 		}
@@ -275,7 +285,7 @@ func saveDraft(ctx context.Context, tx pgx.Tx, r *Review, version int, answers a
 		return err
 	}
 	kept := r.Answers
-	r.Answers = answers
+	r.Answers, r.Unsaved = answers, true
 	if err := appraisal.CheckDraft(r.Form, answers); err != nil {
 		return err
 	}
@@ -284,6 +294,7 @@ func saveDraft(ctx context.Context, tx pgx.Tx, r *Review, version int, answers a
 	case err != nil:
 		return err
 	case same: // said again, or an untouched page: there is nothing to keep
+		r.Unsaved = false
 		return nil
 	case version != r.Version:
 		return staleVersion(*r)
@@ -297,7 +308,7 @@ func saveDraft(ctx context.Context, tx pgx.Tx, r *Review, version int, answers a
 		pgx.NamedArgs{"id": r.ID, "tenant": r.TenantID, "content": answers, "now": r.Now}).Scan(&r.Version); err != nil {
 		return fmt.Errorf("save evaluation %d: %w", r.ID, err)
 	}
-	r.SavedAt = &r.Now
+	r.SavedAt, r.Unsaved = &r.Now, false
 	if next == r.State {
 		return nil
 	}

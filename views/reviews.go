@@ -107,7 +107,7 @@ func (r Review) head(ctx context.Context) Head {
 	return h
 }
 
-// late reports whether the deadline is over but the grace is not.
+// inGrace reports whether the deadline is over but the grace is not.
 func (r Review) inGrace() bool { return r.NoSubmit == nil && r.Now.After(r.Due) }
 
 // form is what is wrong, for the error summary; fields are linked in the order
@@ -166,11 +166,12 @@ func (r Review) savedState() string {
 	return "saved"
 }
 
-func (r Review) offlineWords(ctx context.Context) string {
-	if r.SavedAt == nil {
+// OfflineWords says since when nothing reached us.
+func OfflineWords(ctx context.Context, saved *time.Time) string {
+	if saved == nil {
 		return T(ctx, "review.offline_new")
 	}
-	return T(ctx, "review.offline", "time", i18n.From(ctx).Clock(*r.SavedAt))
+	return T(ctx, "review.offline", "time", i18n.From(ctx).Clock(*saved))
 }
 
 // said puts an answer into words; nothing when there is none.
@@ -272,7 +273,7 @@ func (l ReviewLine) sub(ctx context.Context) string {
 	return s
 }
 
-// StateChip shows where a review stands.
+// stateChip says how to show where a review stands.
 func stateChip(ctx context.Context, s appraisal.State, late bool) (Tone, string, string) {
 	word := T(ctx, "evaluation.state."+string(s))
 	switch s {

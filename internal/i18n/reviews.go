@@ -77,5 +77,7 @@ var _ = register(words{
 	"review.submitted_by": Text{"Enviada em {when}. As respostas não podem mais ser mudadas.", "Submitted on {when}. The answers can no longer be changed."},
 	"review.no_answer":    Text{"Sem resposta", "No answer"},
 	"review.your_answers": Text{"Suas respostas", "Your answers"},
+	"review.signed_out":   Text{"Você saiu. Para voltar às suas avaliações, abra o link do e-mail.", "You signed out. To come back to your reviews, open the link in the e-mail."},
+	"review.session_over": Text{"A sua sessão terminou. Para continuar as avaliações, abra de novo o link do e-mail.", "Your session has ended. To go on with the reviews, open the link in the e-mail again."},
 	"review.no_version":   Text{"A página veio incompleta. Abra a avaliação de novo.", "The page came incomplete. Open the review again."},
 })

@@ -1,0 +1,59 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"ciclo/internal/i18n"
+	"ciclo/store"
+	"ciclo/views"
+)
+
+// showLink answers GET and HEAD /r/{token}. Mail scanners follow links, so it
+// changes nothing, however often it is asked; the button on the page does.
+func (h *Handlers) showLink(w http.ResponseWriter, r *http.Request) error {
+	token := chi.URLParam(r, "token")
+	owner, err := h.store.ReviewLink(r.Context(), h.keys, token)
+	r = readAs(r, owner)
+	if err != nil {
+		h.fail(w, r, err)
+		return nil
+	}
+	return h.show(w, r, views.LinkPage(views.LinkLanding{
+		Token: token, Person: owner.Person, Organisation: owner.Organisation,
+		Cycle: owner.Cycle, Due: owner.Due, Open: owner.Open,
+	}), nil)
+}
+
+// openLink answers POST /r/{token}: the person said who they are, and gets a
+// session for their reviews of that cycle and nothing else.
+func (h *Handlers) openLink(w http.ResponseWriter, r *http.Request) error {
+	owner, err := h.store.OpenReviewLink(r.Context(), h.keys, chi.URLParam(r, "token"))
+	if err == nil {
+		err = h.beginLink(w, r, owner.TenantID, owner.PersonID, owner.CycleID)
+	}
+	if err != nil {
+		h.fail(w, readAs(r, owner), err)
+		return nil
+	}
+	return h.redirect(w, r, "/reviews")
+}
+
+// readAs draws the answer for the link's owner, who has no session yet: under
+// their organisation's name, and in their language unless this browser chose one.
+func readAs(r *http.Request, owner store.LinkOwner) *http.Request {
+	if owner.PersonID == 0 {
+		return r
+	}
+	ctx := r.Context()
+	v := views.ViewerFrom(ctx)
+	if v.Actor.PersonID == 0 {
+		v.Org, v.Zone, v.LinkName = owner.Organisation, owner.Zone, owner.Person
+		ctx = views.WithViewer(ctx, v)
+	}
+	if _, err := r.Cookie(languageCookie); err != nil {
+		ctx = i18n.With(ctx, preferredLocale(r, owner.Locale))
+	}
+	return r.WithContext(ctx)
+}
