@@ -8,7 +8,9 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -26,12 +28,13 @@ const password = "uma senha comprida"
 // site is the product as a browser meets it: Routes() behind a real server, on
 // a database of its own with a company of twelve people.
 type site struct {
-	t       *testing.T
-	pool    *pgxpool.Pool
-	store   *store.Store
-	server  *httptest.Server
-	company storetest.Company
-	log     *bytes.Buffer
+	handlers *handlers.Handlers
+	t        *testing.T
+	pool     *pgxpool.Pool
+	store    *store.Store
+	server   *httptest.Server
+	company  storetest.Company
+	log      *bytes.Buffer
 }
 
 func newSite(t *testing.T) *site {
@@ -69,7 +72,7 @@ func (s *site) serve(o handlers.Options) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	routes = h.Routes()
+	s.handlers, routes = h, h.Routes()
 }
 
 // browser is one browser: it keeps cookies and follows no redirect.
@@ -101,15 +104,27 @@ func (s *site) as(a policy.Actor) *browser {
 
 func (s *site) givePassword(person int64, secret string) {
 	s.t.Helper()
-	hash, err := store.HashPassword(secret)
-	if err != nil {
-		s.t.Fatal(err)
+	hash := usualHash()
+	if secret != password {
+		var err error
+		if hash, err = store.HashPassword(secret); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	storetest.Exec(s.t, s.pool, `
 		UPDATE people
 		SET password_hash = @hash
 		WHERE id = @id`, pgx.NamedArgs{"hash": hash, "id": person})
 }
+
+// usualHash spares the tests from hashing the same password again and again.
+var usualHash = sync.OnceValue(func() string {
+	hash, err := store.HashPassword(password)
+	if err != nil {
+		panic(err)
+	}
+	return hash
+})
 
 // answer is what came back.
 type answer struct {
@@ -181,3 +196,18 @@ func (a answer) want(t *testing.T, status int, texts ...string) answer {
 	}
 	return a
 }
+
+// token is what the browser's session cookie holds.
+func (s *site) token(b *browser) string {
+	s.t.Helper()
+	u, _ := url.Parse(s.server.URL)
+	for _, c := range b.client.Jar.Cookies(u) {
+		if c.Name == "ciclo" {
+			return c.Value
+		}
+	}
+	s.t.Fatal("no session cookie")
+	return ""
+}
+
+func idText(id int64) string { return strconv.FormatInt(id, 10) }
