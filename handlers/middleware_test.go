@@ -91,6 +91,13 @@ func TestFailuresSpeakToReader(t *testing.T) {
 	}
 }
 
+func TestHeadIsGetWithoutBody(t *testing.T) {
+	s := newSite(t)
+	if got := s.browser().do(http.MethodHead, "/login", "", nil); got.status != http.StatusOK || got.body != "" {
+		t.Errorf("HEAD /login: %d %q", got.status, got.body)
+	}
+}
+
 func TestBodiesHaveLimits(t *testing.T) {
 	s := newSite(t)
 	b := s.browser()

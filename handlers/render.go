@@ -39,15 +39,14 @@ func (h *Handlers) limited(limit int64, do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body := limitBody(r, limit)
 		err := do(w, r)
-		if body.exceeded && fault.KindOf(err) != fault.TooLarge && err != nil {
+		if err == nil {
+			return
+		}
+		if body.exceeded { // whatever the handler made of the half it got
 			err = tooLarge(limit)
+			body.drain() // a browser that is still sending would not read the answer
 		}
-		if err != nil {
-			if body.exceeded {
-				body.drain() // a browser that is still sending would not read the answer
-			}
-			h.fail(w, r, err)
-		}
+		h.fail(w, r, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 )
 
 // Routes is the table of contents: what can be asked, in the order a person
@@ -14,6 +15,7 @@ func (h *Handlers) Routes() http.Handler {
 		r.Use(h.trace)
 	}
 	r.Use(h.identifyRequest, h.logAccess, h.recoverPanic, h.secureHeaders)
+	r.Use(middleware.GetHead)
 	r.NotFound(h.identifyViewer(h.page(h.notFound)).ServeHTTP)
 	r.MethodNotAllowed(h.identifyViewer(h.page(h.methodNotAllowed)).ServeHTTP)
 
