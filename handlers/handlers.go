@@ -28,6 +28,8 @@ type Options struct {
 	BaseURL string
 	// Keys prove review links.
 	Keys links.Ring
+	// MailDomain stands after the @ in the Message-IDs of the mails we send.
+	MailDomain string
 	// TrustedProxies may say in X-Forwarded-For whom they speak for.
 	TrustedProxies []netip.Prefix
 	// Trace wraps everything, outermost; nil leaves it out.
@@ -38,6 +40,7 @@ type Options struct {
 type Handlers struct {
 	store    *store.Store
 	log      *slog.Logger
+	domain   string // of Message-IDs
 	https    bool
 	base     *url.URL
 	proxies  []netip.Prefix
@@ -67,6 +70,7 @@ func New(o Options) (*Handlers, error) {
 		proxies: o.TrustedProxies,
 		trace:   o.Trace,
 		keys:    o.Keys,
+		domain:  o.MailDomain,
 	}
 	h.accounts = newSessionStore(o.Store, "ciclo", h.https)
 	h.links = newSessionStore(o.Store, "ciclo-review", h.https)

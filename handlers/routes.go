@@ -51,6 +51,17 @@ func (h *Handlers) Routes() http.Handler {
 			r.Get("/forms/{id}", h.page(h.showForm))
 			r.Get("/forms/{id}/draft", h.page(h.editForm))
 			r.Post("/forms/{id}/draft", h.page(h.saveForm))
+
+			r.Get("/deliveries", h.page(h.listMessages))
+			r.Get("/deliveries/retry", h.page(h.askRetry))
+			r.Post("/deliveries/retry", h.page(h.retryMessages))
+			r.Get("/deliveries/{id}", h.page(h.showMessage))
+			r.Post("/deliveries/{id}/retry", h.page(h.retryMessage))
+			r.Post("/deliveries/{id}/resend", h.page(h.correctAddress))
+			r.Get("/deliveries/{id}/cancellation", h.page(h.askCancellation))
+			r.Post("/deliveries/{id}/cancellation", h.page(h.cancelMessage))
+			r.Post("/deliveries/{id}/handover", h.page(h.handOver))
+			r.Get("/deliveries/{id}/{act}", h.page(h.backToMessage))
 		})
 
 		// Reviewers, with an account or by link.
