@@ -8,6 +8,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/go-chi/chi/v5"
 
 	"ciclo/internal/links"
 	"ciclo/store"
@@ -34,6 +37,10 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// Trace wraps everything, outermost; nil leaves it out.
 	Trace func(http.Handler) http.Handler
+	// Ready answers nil while requests are welcome; nil means the database's ping.
+	Ready func(context.Context) error
+	// More adds routes beside ours, such as the demo's mail pages; nil adds none.
+	More func(chi.Router)
 }
 
 // Handlers answers every request of the product.
@@ -45,6 +52,8 @@ type Handlers struct {
 	base     *url.URL
 	proxies  []netip.Prefix
 	trace    func(http.Handler) http.Handler
+	ready    func(context.Context) error
+	more     func(chi.Router)
 	keys     links.Ring
 	accounts *sessionStore
 	links    *sessionStore
@@ -69,8 +78,13 @@ func New(o Options) (*Handlers, error) {
 		base:    base,
 		proxies: o.TrustedProxies,
 		trace:   o.Trace,
+		ready:   o.Ready,
+		more:    o.More,
 		keys:    o.Keys,
 		domain:  o.MailDomain,
+	}
+	if h.ready == nil {
+		h.ready = o.Store.Ping
 	}
 	h.accounts = newSessionStore(o.Store, "ciclo", h.https)
 	h.links = newSessionStore(o.Store, "ciclo-review", h.https)

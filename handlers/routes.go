@@ -22,6 +22,10 @@ func (h *Handlers) Routes() http.Handler {
 	r.Get("/static/{file}", h.serveStatic)
 	r.Get("/favicon.ico", h.serveFavicon)
 	r.Get("/healthz", h.healthz)
+	r.Get("/readyz", h.readyz)
+	if h.more != nil {
+		r.Group(h.more)
+	}
 
 	r.Group(func(r chi.Router) {
 		r.Use(h.refuseCrossOrigin, h.identifyViewer)

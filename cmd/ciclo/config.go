@@ -316,12 +316,17 @@ type configKey struct {
 
 // Run prints a fresh key, in the form that SECRET_KEYS takes.
 func (k configKey) Run(out io.Writer) error {
-	secret := make([]byte, links.MinSecret)
-	_, _ = rand.Read(secret) // never fails
-	ring, err := links.ParseRing(k.ID + ":" + base64.StdEncoding.EncodeToString(secret))
-	if err != nil {
+	key := newKey(k.ID)
+	if _, err := links.ParseRing(key); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s:%s\n", ring[0].ID, base64.StdEncoding.EncodeToString(ring[0].Secret))
+	fmt.Fprintln(out, key)
 	return nil
+}
+
+// newKey makes a key of a ring as SECRET_KEYS writes it.
+func newKey(id string) string {
+	secret := make([]byte, links.MinSecret)
+	_, _ = rand.Read(secret) // never fails
+	return id + ":" + base64.StdEncoding.EncodeToString(secret)
 }

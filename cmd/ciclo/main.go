@@ -23,6 +23,8 @@ import (
 // commands are what ciclo can be told to do, in the order an operator meets
 // them. One file per family.
 type commands struct {
+	Serve       serveCommand    `cmd:"" help:"Answer people, and work the outbox."`
+	Work        workCommand     `cmd:"" help:"Work the outbox only."`
 	Migrate     migrateCommands `cmd:"" help:"Bring the database's schema up to date, or take steps back."`
 	Config      configCommands  `cmd:"" help:"Check the settings without starting anything."`
 	Healthcheck healthcheck     `cmd:"" help:"Ask the server on LISTEN whether it is alive; for containers."`

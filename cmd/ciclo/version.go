@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 
 	"ciclo/migrations"
@@ -15,9 +16,14 @@ type versionCommand struct{}
 
 // Run says what this is, as precisely as the build knows.
 func (versionCommand) Run(out io.Writer) error {
-	name, golang := "development", ""
+	fmt.Fprintf(out, "ciclo %s, schema %d, %s\n", buildVersion(), migrations.Latest(), runtime.Version())
+	return nil
+}
+
+// buildVersion is the release and the commit, as far as the build knows them.
+func buildVersion() string {
+	name := "development"
 	if info, ok := debug.ReadBuildInfo(); ok {
-		golang = info.GoVersion
 		changed := ""
 		for _, s := range info.Settings {
 			switch {
@@ -32,6 +38,5 @@ func (versionCommand) Run(out io.Writer) error {
 	if release != "" {
 		name = release + " (" + name + ")"
 	}
-	fmt.Fprintf(out, "ciclo %s, schema %d, %s\n", name, migrations.Latest(), golang)
-	return nil
+	return name
 }

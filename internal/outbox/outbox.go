@@ -56,6 +56,7 @@ const (
 	SweepEvery  = 15 * time.Second
 	Overdue     = 10 * time.Second // the sweep wakes tenants whose rows wait longer
 	WakeBucket  = 5 * time.Second
+	TidyEvery   = time.Hour
 )
 
 // Drains answers how many drain jobs n new events are worth.
@@ -175,3 +176,9 @@ type SweepArgs struct{}
 
 // Kind names the job for River.
 func (SweepArgs) Kind() string { return "outbox_sweep" }
+
+// TidyArgs is the job that deletes what has expired.
+type TidyArgs struct{}
+
+// Kind names the job for River.
+func (TidyArgs) Kind() string { return "tidy" }

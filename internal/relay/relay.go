@@ -94,6 +94,7 @@ func New(o Options) (*Relay, error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &drainWorker{relay: r})
 	river.AddWorker(workers, &sweepWorker{relay: r})
+	river.AddWorker(workers, &tidyWorker{relay: r})
 	queues := map[string]river.QueueConfig{outbox.QueueMaint: {MaxWorkers: 2}}
 	for queue := range o.Deliverers {
 		n := DefaultWorkers[queue]
@@ -109,18 +110,21 @@ func New(o Options) (*Relay, error) {
 		Logger:                      slog.New(quiet{r.log.Handler()}),
 		Middleware:                  o.Middleware,
 		CompletedJobRetentionPeriod: time.Hour, // the row is the history; River's is not
-		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(
-			river.PeriodicInterval(outbox.SweepEvery),
-			func() (river.JobArgs, *river.InsertOpts) {
-				return outbox.SweepArgs{}, &river.InsertOpts{Queue: outbox.QueueMaint, MaxAttempts: 1}
-			},
-			&river.PeriodicJobOpts{ID: "outbox_sweep", RunOnStart: true},
-		)},
+		PeriodicJobs:                []*river.PeriodicJob{every(outbox.SweepEvery, outbox.SweepArgs{}), every(outbox.TidyEvery, outbox.TidyArgs{})},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("relay client: %w", err)
 	}
 	return r, nil
+}
+
+// every runs a job at an interval, and once when a new leader starts.
+func every(interval time.Duration, args river.JobArgs) *river.PeriodicJob {
+	return river.NewPeriodicJob(river.PeriodicInterval(interval),
+		func() (river.JobArgs, *river.InsertOpts) {
+			return args, &river.InsertOpts{Queue: outbox.QueueMaint, MaxAttempts: 1}
+		},
+		&river.PeriodicJobOpts{ID: args.Kind(), RunOnStart: true})
 }
 
 // Start begins to work; it returns at once.

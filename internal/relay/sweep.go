@@ -30,3 +30,17 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[outbox.SweepArgs]) 
 	w.relay.meters.standing(ctx, standing)
 	return nil
 }
+
+type tidyWorker struct {
+	river.WorkerDefaults[outbox.TidyArgs]
+	relay *Relay
+}
+
+// Work deletes what has expired.
+func (w *tidyWorker) Work(ctx context.Context, _ *river.Job[outbox.TidyArgs]) error {
+	gone, err := w.relay.store.Tidy(ctx)
+	if err == nil && gone > 0 {
+		w.relay.log.InfoContext(ctx, "tidied up", "rows", gone)
+	}
+	return err
+}
