@@ -110,14 +110,14 @@ func (r Review) head(ctx context.Context) Head {
 // inGrace reports whether the deadline is over but the grace is not.
 func (r Review) inGrace() bool { return r.NoSubmit == nil && r.Now.After(r.Due) }
 
-// form is what is wrong, for the error summary; fields are linked in the order
-// of the page.
-func (r Review) form() Form {
+// form is what is wrong, for the error summary: each line names its question,
+// or ten of them would all say the same.
+func (r Review) form(ctx context.Context) Form {
 	f := Form{Faults: map[string]fault.Message{}, Problem: r.Problem}
-	for _, q := range r.Form.Questions {
+	for i, q := range r.Form.Questions {
 		f.Order = append(f.Order, q.Field())
 		if m, bad := r.Wrong[q.ID]; bad {
-			f.Faults[q.Field()] = m
+			f.Faults[q.Field()] = fault.Msg("review.wrong_at", "n", i+1, "question", Local(ctx, q.Text), "wrong", m)
 		}
 	}
 	if f.Problem == nil && len(r.Wrong) > 0 {

@@ -79,5 +79,6 @@ var _ = register(words{
 	"review.your_answers": Text{"Suas respostas", "Your answers"},
 	"review.signed_out":   Text{"Você saiu. Para voltar às suas avaliações, abra o link do e-mail.", "You signed out. To come back to your reviews, open the link in the e-mail."},
 	"review.session_over": Text{"A sua sessão terminou. Para continuar as avaliações, abra de novo o link do e-mail.", "Your session has ended. To go on with the reviews, open the link in the e-mail again."},
+	"review.wrong_at":     Text{"{n}. {question}: {wrong}", "{n}. {question}: {wrong}"},
 	"review.no_version":   Text{"A página veio incompleta. Abra a avaliação de novo.", "The page came incomplete. Open the review again."},
 })
