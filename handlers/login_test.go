@@ -130,6 +130,7 @@ func TestOneAddressInTwoOrganisations(t *testing.T) {
 
 func TestSignInGivesANewToken(t *testing.T) {
 	s := newSite(t)
+	s.givePassword(s.company.HR.PersonID, password)
 	b := s.as(s.company.HR)
 	before := s.token(b)
 	b.post("/login", "email", s.email(s.company.HR.PersonID), "password", password).want(t, http.StatusSeeOther)
@@ -244,6 +245,7 @@ func TestSecureCookiesUnderHTTPS(t *testing.T) {
 func TestPasswordLink(t *testing.T) {
 	s := newSite(t)
 	person := s.company.HR
+	s.givePassword(person.PersonID, password)
 	b := s.as(person)
 	link := func() string {
 		t.Helper()

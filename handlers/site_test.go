@@ -87,18 +87,17 @@ func (s *site) browser() *browser {
 	return &browser{site: s, header: http.Header{}, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// as is a browser in which the actor has signed in.
+// as is a browser in which the actor is signed in. It skips the sign-in page,
+// which has its own tests, and the time that hashing a password takes.
 func (s *site) as(a policy.Actor) *browser {
 	s.t.Helper()
-	s.givePassword(a.PersonID, password)
-	email := storetest.One[string](s.t, s.pool, `
-		SELECT email::text
-		FROM people
-		WHERE id = @id`, pgx.NamedArgs{"id": a.PersonID})
-	b := s.browser()
-	if got := b.post("/login", "email", email, "password", password); got.status != http.StatusSeeOther {
-		s.t.Fatalf("sign in as %s: %d\n%s", a.Name, got.status, got.body)
+	session, err := s.store.BeginSession(s.t.Context(), store.Session{TenantID: a.TenantID, PersonID: a.PersonID})
+	if err != nil {
+		s.t.Fatal(err)
 	}
+	b := s.browser()
+	u, _ := url.Parse(s.server.URL)
+	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: "ciclo", Value: session.Token, Path: "/"}})
 	return b
 }
 
