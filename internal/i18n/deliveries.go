@@ -43,6 +43,7 @@ var _ = register(words{
 	"messages.being_sent":     Text{"Está sendo enviada agora.", "It is being sent now."},
 	"messages.accepted_at":    Text{"O servidor de e-mail aceitou a mensagem. Se a caixa devolver depois, o aviso chega ao contato do ciclo.", "The mail server accepted the message. If the mailbox returns it later, the notice reaches the cycle’s contact."},
 	"messages.paper":          Text{"A pessoa não tem e-mail: entregue o convite em mãos, ou ponha um endereço.", "This person has no e-mail: hand the invitation over, or give an address."},
+	"messages.paper_all":      Text{"Estas pessoas não têm e-mail. Entregue o convite em mãos e marque, ou abra a linha e dê um endereço.", "These people have no e-mail. Hand the invitation over and mark it, or open the row and give an address."},
 	"messages.handed_at":      Text{"O convite foi entregue em mãos.", "The invitation was handed over."},
 	"messages.because":        Text{"Motivo: {reason}", "Reason: {reason}"},
 	"messages.no_reason":      Text{"Sem motivo registrado.", "No reason on record."},
@@ -239,6 +240,8 @@ var _ = register(words{
 	"message.address_same":           Text{"É o mesmo endereço que o servidor aceitou em {when}. Nada foi enviado de novo.", "It is the address that the server accepted on {when}. Nothing was sent again."},
 	"message.address_taken":          Text{"Este endereço já é de {who}. Cada pessoa tem o seu.", "This address is already {who}’s. Each person has their own."},
 	"message.address_of_role_holder": Text{"Esta pessoa entra no Ciclo com este endereço e tem uma função nele. Só um administrador pode trocá-lo.", "This person signs in to Ciclo with this address and holds a role. Only an administrator may change it."},
+
+	"messages.today": Text{"hoje, {clock}", "today, {clock}"},
 
 	"age.seconds": Count{One: Text{"há {n} segundo", "for {n} second"}, Many: Text{"há {n} segundos", "for {n} seconds"}},
 	"age.minutes": Count{One: Text{"há {n} minuto", "for {n} minute"}, Many: Text{"há {n} minutos", "for {n} minutes"}},
