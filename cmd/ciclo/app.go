@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,7 @@ type app struct {
 	web      *http.Server
 	listener net.Listener
 	stopping atomic.Bool
+	closed   sync.Once
 }
 
 // openApp connects to a migrated database. Nothing is served or worked yet.
@@ -154,7 +156,9 @@ func (a *app) ready(ctx context.Context) error {
 
 // close stops what runs, in order: no new requests, no new claims and sends
 // ended, then the database, then what telemetry still holds.
-func (a *app) close() {
+func (a *app) close() { a.closed.Do(a.stop) }
+
+func (a *app) stop() {
 	a.stopping.Store(true)
 	stop := func(name string, limit time.Duration, do func(context.Context) error) {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -123,7 +123,13 @@ type delivery struct {
 func (d *delivery) Reset()                               { d.to = nil }
 func (d *delivery) Logout() error                        { return nil }
 func (d *delivery) Mail(string, *smtp.MailOptions) error { return nil }
+
+// Rcpt takes everybody but those at the misspelt domain, who do not exist.
 func (d *delivery) Rcpt(to string, _ *smtp.RcptOptions) error {
+	if strings.HasSuffix(strings.ToLower(to), "@demo.exemple") {
+		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1},
+			Message: "<" + to + ">: Recipient address rejected: User unknown in virtual mailbox table"}
+	}
 	d.to = append(d.to, to)
 	return nil
 }
