@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"ciclo/internal/fault"
 )
 
 // Ready answers nil when the database answers and its schema is at least as new
@@ -108,4 +110,19 @@ func (s *Store) Tidy(ctx context.Context) (gone int, err error) {
 		return 0, fmt.Errorf("tidy up: %w", err)
 	}
 	return gone, nil
+}
+
+// TenantNamed answers the organisation of that name, as the command line gives it.
+func (s *Store) TenantNamed(ctx context.Context, name string) (id int64, err error) {
+	err = s.pool.QueryRow(ctx, `
+		SELECT id
+		FROM tenants
+		WHERE name = @name`, pgx.NamedArgs{"name": name}).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, fault.NotFoundf("tenant.unnamed", "name", name)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find organisation %s: %w", name, err)
+	}
+	return id, nil
 }

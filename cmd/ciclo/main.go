@@ -23,9 +23,14 @@ import (
 // commands are what ciclo can be told to do, in the order an operator meets
 // them. One file per family.
 type commands struct {
+	Demo        demoCommand     `cmd:"" help:"Show Ciclo on this machine, with an organisation to try it on."`
 	Serve       serveCommand    `cmd:"" help:"Answer people, and work the outbox."`
 	Work        workCommand     `cmd:"" help:"Work the outbox only."`
 	Migrate     migrateCommands `cmd:"" help:"Bring the database's schema up to date, or take steps back."`
+	Tenant      tenantCommands  `cmd:"" help:"Make organisations."`
+	Person      personCommands  `cmd:"" help:"Make people, such as the first admin."`
+	Import      importCommands  `cmd:"" help:"Bring in files."`
+	Status      statusCommand   `cmd:"" help:"Say what the outbox owes; ends with 1 when somebody should look."`
 	Config      configCommands  `cmd:"" help:"Check the settings without starting anything."`
 	Healthcheck healthcheck     `cmd:"" help:"Ask the server on LISTEN whether it is alive; for containers."`
 	Version     versionCommand  `cmd:"" help:"Say which build this is."`
@@ -49,6 +54,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		kong.Exit(func(code int) { ended = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: false}),
 		kong.Help(helpWithSettings),
+		kong.Vars{"demo_data": demoFolder()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.BindTo(out, (*io.Writer)(nil)),
 	)

@@ -126,7 +126,7 @@ func (d *delivery) Mail(string, *smtp.MailOptions) error { return nil }
 
 // Rcpt takes everybody but those at the misspelt domain, who do not exist.
 func (d *delivery) Rcpt(to string, _ *smtp.RcptOptions) error {
-	if strings.HasSuffix(strings.ToLower(to), "@demo.exemple") {
+	if strings.HasSuffix(strings.ToLower(to), "@"+misspelt) {
 		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1},
 			Message: "<" + to + ">: Recipient address rejected: User unknown in virtual mailbox table"}
 	}

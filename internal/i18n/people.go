@@ -29,5 +29,6 @@ var _ = register(words{
 	"tenant.name_taken":      Text{"Já há uma organização com esse nome.", "There is already an organisation of that name."},
 	"tenant.name_length":     Text{"O nome da organização precisa de 1 a {max} caracteres.", "The name of the organisation needs 1 to {max} characters."},
 	"tenant.zone_unknown":    Text{"“{zone}” não é um fuso horário. Use um nome como America/Sao_Paulo.", "“{zone}” is no time zone. Use a name such as America/Sao_Paulo."},
+	"tenant.unnamed":         Text{"Não há organização com o nome “{name}”.", "There is no organisation named “{name}”."},
 	"tenant.unknown":         Text{"Não há organização com o número {id}.", "There is no organisation number {id}."},
 })
