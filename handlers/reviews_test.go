@@ -423,6 +423,51 @@ func TestAReviewIsSubmittedOnce(t *testing.T) {
 	carla.post(path(id, "/submission"), "version", "1").want(t, http.StatusConflict, "já foi enviada em", "Nada mudou")
 }
 
+// Closing is under way in another transaction: neither a submission nor a draft
+// slips in beside it.
+func TestClosingAndWritingDoNotCross(t *testing.T) {
+	v := newReviewing(t)
+	carla := v.as(v.company.Actor(2))
+	for i, rest := range []string{"/submission", "/draft"} {
+		id := v.reviews(v.cycle, 2)[i]
+		carla.post(path(id, "/draft"), complete(0, "antes")...).want(t, http.StatusSeeOther)
+		closing, err := v.pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sql := range []string{
+			`UPDATE cycles SET state = 'closed', closed_at = now(), closed_by = owner_id WHERE id = $1`,
+			`UPDATE evaluations SET state = 'expired' WHERE cycle_id = $1 AND state <> 'submitted'`,
+		} {
+			if _, err := closing.Exec(t.Context(), sql, v.cycle); err != nil {
+				t.Fatal(err)
+			}
+		}
+		came := make(chan answer)
+		go func() { came <- carla.post(path(id, rest), complete(1, "depois")...) }()
+		for waiting := false; !waiting; {
+			select {
+			case a := <-came:
+				t.Fatalf("%s did not wait for the closing cycle: %d", rest, a.status)
+			default:
+			}
+			waiting = storetest.One[bool](t, v.pool, `
+				SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`)
+		}
+		if err := closing.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-came; a.status != http.StatusConflict || !strings.Contains(a.body, "foi encerrado em") {
+			t.Errorf("%s beside a closing cycle is answered %d\n%s", rest, a.status, a.body)
+		}
+		if state, text := v.state(id), v.text(id); state != "expired" || text != "antes" {
+			t.Errorf("%s left the review %s with %q", rest, state, text)
+		}
+		storetest.Exec(t, v.pool, `UPDATE cycles SET state = 'active', closed_at = NULL, closed_by = NULL WHERE id = $1`, v.cycle)
+		storetest.Exec(t, v.pool, `UPDATE evaluations SET state = 'pending' WHERE cycle_id = $1 AND started_at IS NULL`, v.cycle)
+	}
+}
+
 func TestAStaleTabIsToldAndOverwritesNothing(t *testing.T) {
 	v := newReviewing(t)
 	carla := v.as(v.company.Actor(2))

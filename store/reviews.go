@@ -142,7 +142,7 @@ func (s *Store) SubmitEvaluation(ctx context.Context, by policy.Actor, id int64,
 	var refused error
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		refused = nil // a deadlock runs this twice
-		r, err = lockReview(ctx, tx, by, id)
+		r, err = lockForSubmission(ctx, tx, by, id)
 		if err == nil {
 			err = submit(ctx, tx, by, &r, version, said)
 		}
@@ -220,26 +220,37 @@ func cycleOfEvaluation(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64
 	return o.CycleID, policy.Can(by, act, o)
 }
 
-// lockReview holds the cycle so that it cannot close meanwhile, then the
-// evaluation, and reads both after the locks.
-func lockReview(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (Review, error) {
+// lockForSubmission holds the cycle, so that closing and submitting cannot
+// cross, and then the evaluation.
+func lockForSubmission(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (Review, error) {
 	cycle, err := cycleOfEvaluation(ctx, tx, by, id, policy.WriteEvaluation)
 	if err != nil {
 		return Review{}, err
 	}
-	c, now, err := shareCycle(ctx, tx, by.TenantID, cycle)
-	if err != nil {
+	if _, _, err := shareCycle(ctx, tx, by.TenantID, cycle); err != nil {
 		return Review{}, err
 	}
+	return lockReview(ctx, tx, by, id)
+}
+
+// lockReview holds the evaluation and reads it, with its cycle, after the lock.
+// A draft needs no more: who closes or cancels a cycle writes its evaluations,
+// and hundreds of people saving at once must not queue for one cycle's row.
+func lockReview(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (Review, error) {
 	if _, err := tx.Exec(ctx, `
 		SELECT FROM evaluations
 		WHERE tenant_id = @tenant
 		  AND id = @id
-		FOR UPDATE`, pgx.NamedArgs{"tenant": by.TenantID, "id": id}); err != nil {
+		  AND reviewer_id = @reviewer
+		FOR UPDATE`, pgx.NamedArgs{"tenant": by.TenantID, "id": id, "reviewer": by.PersonID}); err != nil {
 		return Review{}, fmt.Errorf("lock evaluation %d: %w", id, err)
 	}
-	// the roster may have changed hands while we waited
-	if _, err := cycleOfEvaluation(ctx, tx, by, id, policy.WriteEvaluation); err != nil {
+	cycle, err := cycleOfEvaluation(ctx, tx, by, id, policy.WriteEvaluation)
+	if err != nil {
+		return Review{}, err
+	}
+	c, now, err := readCycle(ctx, tx, by.TenantID, cycle)
+	if err != nil {
 		return Review{}, err
 	}
 	return readReview(ctx, tx, c, now, id)
