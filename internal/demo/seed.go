@@ -116,7 +116,7 @@ func (d *seeding) hirePeople(ctx context.Context) error {
 	}
 	for i := len(rows); i <= 60; i++ {
 		team := teams[i%len(teams)]
-		name := firstNames[(i*7)%len(firstNames)] + " " + lastNames[(i*3)%len(lastNames)] + " " + lastNames[(i*11+5)%len(lastNames)]
+		name := firstNames[(i*11)%len(firstNames)] + " " + lastNames[(i*3)%len(lastNames)] + " " + lastNames[(i*11+5)%len(lastNames)]
 		email := fmt.Sprintf("%s.%d@demo.example", plain(strings.Fields(name)[0]), i)
 		switch {
 		case i == 12 || i == 24: // both in Operações
