@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"ciclo/handlers"
+	"ciclo/internal/i18n"
 	"ciclo/internal/outbox"
 	"ciclo/internal/policy"
 	"ciclo/store/storetest"
@@ -332,5 +333,29 @@ func TestMessagePageShowsWhatIsKnown(t *testing.T) {
 	}
 	if strings.Contains(got.body, "«") {
 		t.Error("a word is missing from the catalogue")
+	}
+}
+
+// Whatever the outbox can say has words in both languages.
+func TestEveryStateCauseAndClassHasWords(t *testing.T) {
+	var keys []string
+	for _, c := range outbox.Causes {
+		for _, part := range []string{"", ".note", ".what", ".todo"} {
+			keys = append(keys, "cause."+string(c)+part)
+		}
+	}
+	for _, s := range outbox.States {
+		keys = append(keys, "message.tab."+string(s), "message.state."+string(s), "messages.none."+string(s), "messages.none."+string(s)+"_text")
+	}
+	for _, c := range []outbox.Class{outbox.Temporary, outbox.Permanent, outbox.Unavailable, outbox.SenderRefused, outbox.Unknown, outbox.Lost} {
+		keys = append(keys, "message.try."+string(c))
+	}
+	for _, end := range []string{"asked", "in_time", "too_late", "refused", "maybe"} {
+		keys = append(keys, "message.stop."+end)
+	}
+	for _, key := range keys {
+		if !i18n.Has(key) {
+			t.Errorf("%s has no words", key)
+		}
 	}
 }

@@ -224,7 +224,8 @@ func (s *Store) CancelMessage(ctx context.Context, by policy.Actor, id int64, re
 // opened, and the relay makes a new one; a link of which every attempt was
 // refused has been seen by nobody and stays. A hand-out goes by mail from here.
 //
-// An address that is not new leaves the record and the links as they are.
+// An address that is not new leaves the record and the links as they are, and
+// sends again only what is stopped: the same form sent twice changes nothing.
 func (s *Store) CorrectAddress(ctx context.Context, by policy.Actor, id int64, email string) (c outbox.Correction, err error) {
 	email = strings.TrimSpace(email)
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
@@ -773,12 +774,15 @@ func checkCorrection(ctx context.Context, tx pgx.Tx, by policy.Actor, m outbox.M
 		return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("fault.required")})
 	}
 	if why, ok := intake.CheckEmail(email); !ok {
-		return fault.Fieldsf(map[string]fault.Message{"email": why})
+		return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("message.address_wrong", "typed", email, "why", why)})
 	}
-	if !changed {
-		if m.Status == outbox.Delivered && m.DeliveredAt != nil {
-			return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("message.address_same", "when", *m.DeliveredAt)})
-		}
+	switch {
+	case changed:
+	case m.Status == outbox.Delivered && m.DeliveredAt != nil:
+		return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("message.address_same", "when", *m.DeliveredAt)})
+	case m.Status == outbox.Pending && !m.Handout(): // the form was sent twice
+		return notFailed(m)
+	default:
 		return nil
 	}
 	if by.Is(policy.Admin) || by.PersonID == m.PersonID {

@@ -506,8 +506,8 @@ func TestCorrectionRefused(t *testing.T) {
 		name, email, key string
 	}{
 		{"empty", "", "fault.required"},
-		{"no address", "certo.example.test", "intake.email_no_at"},
-		{"two", "a@b.test; c@d.test", "intake.email_several"},
+		{"no address", "certo.example.test", "message.address_wrong"},
+		{"two", "a@b.test; c@d.test", "message.address_wrong"},
 		{"a colleague's", strings.ToUpper(taken), "message.address_taken"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -538,6 +538,25 @@ func TestCorrectionRefused(t *testing.T) {
 	}
 	if got := row(t, pool, id); got != "pending 1/6 mail" {
 		t.Errorf("the row is %q", got)
+	}
+}
+
+func TestEightCorrectionsAreOne(t *testing.T) {
+	s, pool, c := open(t, 6)
+	_, events := asked(t, s, pool, c, "Ciclo", 4)
+	try(t, s, pool, c, events[3], noMailbox)
+	before := drains(t, pool)
+	if won, lost := race(8, func() error {
+		_, err := s.CorrectAddress(t.Context(), c.HR, events[3], "certo@example.test")
+		return err
+	}); won != 1 || lost != 7 {
+		t.Errorf("%d corrected and %d met a conflict, want 1 and 7", won, lost)
+	}
+	if got := row(t, pool, events[3]); got != "pending 1/6 mail" || drains(t, pool)-before != 1 {
+		t.Errorf("the row is %q, %d drains woken", got, drains(t, pool)-before)
+	}
+	if diff := cmp.Diff([]string{"message.address_corrected"}, deeds(t, pool, events[3])); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"strings"
 	"time"
 
 	"github.com/exaring/otelpgx"
@@ -121,9 +122,10 @@ func (a *app) work(ctx context.Context) error {
 
 // serve listens and answers; more adds routes of the demo. It returns at once.
 func (a *app) serve(ctx context.Context, more func(chi.Router)) error {
+	_, mailDomain, _ := strings.Cut(strings.ToLower(a.config.MailFrom.Address), "@")
 	h, err := handlers.New(handlers.Options{
 		Store: a.store, Log: a.log, BaseURL: a.config.BaseURL.String(), TrustedProxies: a.config.TrustedProxies,
-		Keys: a.config.Keys, Trace: telemetry.Server, Ready: a.ready, More: more,
+		Keys: a.config.Keys, MailDomain: mailDomain, Trace: telemetry.Server, Ready: a.ready, More: more,
 	})
 	if err != nil {
 		return err
