@@ -79,7 +79,7 @@ func openPool(ctx context.Context, dsn string, traced bool) (*pgxpool.Pool, erro
 		pc.MaxConns = minimumConns()
 	}
 	if traced {
-		pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithDisableConnectionDetailsInAttributes(), otelpgx.WithTrimSQLInSpanName())
+		pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithDisableConnectionDetailsInAttributes())
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {

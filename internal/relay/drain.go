@@ -63,6 +63,9 @@ func (r *Relay) drain(ctx context.Context, args outbox.DrainArgs) (more bool, er
 			r.log.WarnContext(ctx, "the queue rests: nothing could be made ready", "queue", args.Queue, "error", err)
 			return false, r.store.RestQueue(ctx, args.Queue, args.Tenant, r.rests.after(args.Queue))
 		}
+		if r.isStopping() { // it may have waited long for a connection
+			break
+		}
 		worked, err := s.one(ctx)
 		if err != nil || !worked {
 			return false, err
