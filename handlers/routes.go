@@ -49,6 +49,18 @@ func (h *Handlers) Routes() http.Handler {
 			r.Use(h.requireSignIn)
 			r.Get("/", h.page(h.showHome))
 
+			r.Get("/people", h.page(h.listPeople))
+			r.Get("/people/import", h.page(h.showPeopleUpload))
+			r.Get("/people/import/template", h.page(h.showPeopleTemplate))
+			r.Post("/people/import", h.upload(h.uploadPeople))
+			r.Get("/people/import/{id}", h.page(h.showPeopleImport))
+			r.Get("/people/import/{id}/columns", h.page(h.showPeopleColumns))
+			r.Post("/people/import/{id}/columns", h.page(h.mapPeopleColumns))
+			r.Get("/people/import/{id}/rejects", h.page(h.downloadRejectedPeople))
+			r.Get("/people/import/{id}/confirmation", h.page(h.showPeopleConfirmation))
+			r.Post("/people/import/{id}/confirmation", h.page(h.confirmPeople))
+			r.Get("/people/{id}", h.page(h.showPerson))
+
 			r.Get("/forms", h.page(h.listForms))
 			r.Get("/forms/draft", h.page(h.startForm))
 			r.Post("/forms/draft", h.page(h.createForm))

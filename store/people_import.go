@@ -34,7 +34,8 @@ func (s *Store) StagePeople(ctx context.Context, by policy.Actor, fileName strin
 	}
 	mapping := intake.PeopleColumns.Guess(sheet.Headers)
 	order := intake.DateOrder(sheet, mapping)
-	if order == intake.OrderOpen {
+	dates := slices.Contains(mapping, intake.HiredOn) || slices.Contains(mapping, intake.LeftOn)
+	if order == intake.OrderOpen || !dates { // another column may turn out to hold dates
 		order = ""
 	}
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
