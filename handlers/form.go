@@ -124,6 +124,22 @@ func (f *form) Line(field string, max int) string {
 	return s
 }
 
+// Lines reads every value of a field that may stand several times, each as Line
+// reads one.
+func (f *form) Lines(field string, max int) []string {
+	f.first(field)
+	var lines []string
+	for _, v := range f.values[field] {
+		s, m := cleanLine(v, max)
+		if m != nil {
+			f.Fault(field, m.Key, m.Args...)
+			return nil
+		}
+		lines = append(lines, s)
+	}
+	return lines
+}
+
 // Text reads text of several lines, at most max characters; line ends become \n.
 func (f *form) Text(field string, max int) string {
 	s := strings.ReplaceAll(f.first(field), "\r\n", "\n")

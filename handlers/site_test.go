@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -35,17 +37,35 @@ type site struct {
 	server   *httptest.Server
 	company  storetest.Company
 	log      *bytes.Buffer
+	queries  atomic.Int64 // statements that reached the database
 }
+
+// TraceQueryStart counts a statement.
+func (s *site) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	s.queries.Add(1)
+	return ctx
+}
+
+// TraceQueryEnd has nothing to add.
+func (s *site) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 func newSite(t *testing.T) *site {
 	t.Helper()
 	t.Parallel()
-	pool := storetest.Pool(t)
-	st, err := store.New(pool)
+	s := &site{t: t, log: &bytes.Buffer{}}
+	config, err := pgxpool.ParseConfig(storetest.Database(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, pool: pool, store: st, log: &bytes.Buffer{}, company: storetest.NewCompany(t, pool, "Transportes Aroeira", 12)}
+	config.ConnConfig.Tracer = s
+	if s.pool, err = pgxpool.NewWithConfig(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.pool.Close)
+	if s.store, err = store.New(s.pool); err != nil {
+		t.Fatal(err)
+	}
+	s.company = storetest.NewCompany(t, s.pool, "Transportes Aroeira", 12)
 	t.Cleanup(func() { // runs after the server has closed
 		if t.Failed() {
 			t.Log(s.log.String())
@@ -210,3 +230,10 @@ func (s *site) token(b *browser) string {
 }
 
 func idText(id int64) string { return strconv.FormatInt(id, 10) }
+
+// statements counts what the database is asked while do runs.
+func (s *site) statements(do func()) int {
+	before := s.queries.Load()
+	do()
+	return int(s.queries.Load() - before)
+}

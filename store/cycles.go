@@ -384,7 +384,7 @@ func (s *Store) CloseCycle(ctx context.Context, by policy.Actor, id int64) (expi
 		if expired, err = endEvaluations(ctx, tx, by.TenantID, id, appraisal.Close, ""); err != nil {
 			return err
 		}
-		messages, err := cancelMessages(ctx, tx, by.TenantID, id, "cycle_closed")
+		messages, err := cancelMessages(ctx, tx, by.TenantID, id, "reason.cycle_closed")
 		if err != nil {
 			return err
 		}
@@ -411,6 +411,9 @@ func (s *Store) CancelCycle(ctx context.Context, by policy.Actor, id int64, reas
 		if err := appraisal.CheckCancelReason(reason); err != nil {
 			return err
 		}
+		if len([]rune(reason)) > maxReason { // it also stands on every message taken back
+			return fault.Fieldsf(map[string]fault.Message{"reason": fault.Msg("fault.text_long", "max", maxReason)})
+		}
 		_, err = tx.Exec(ctx, `
 			UPDATE cycles
 			SET state = 'cancelled', cancelled_at = now(), cancelled_by = @actor, cancel_reason = @reason, updated_at = now()
@@ -422,7 +425,7 @@ func (s *Store) CancelCycle(ctx context.Context, by policy.Actor, id int64, reas
 		if cancelled, err = endEvaluations(ctx, tx, by.TenantID, id, appraisal.CallOff, "cycle_cancelled"); err != nil {
 			return err
 		}
-		messages, err := cancelMessages(ctx, tx, by.TenantID, id, "cycle_cancelled")
+		messages, err := cancelMessages(ctx, tx, by.TenantID, id, reason)
 		if err != nil {
 			return err
 		}
@@ -456,7 +459,8 @@ func endEvaluations(ctx context.Context, tx pgx.Tx, tenant, cycle int64, act app
 	return int(tag.RowsAffected()), nil
 }
 
-// cancelMessages takes the cycle's waiting messages back. One that is being
+// cancelMessages takes the cycle's waiting messages back; the reason is what HR
+// typed, or a key of the catalogue. One that is being
 // sent is asked to stop, which is honoured until it leaves.
 func cancelMessages(ctx context.Context, tx pgx.Tx, tenant, cycle int64, reason string) (int, error) {
 	tag, err := tx.Exec(ctx, `

@@ -147,6 +147,7 @@ type foundLine struct {
 type foundPerson struct {
 	id     int64
 	name   string
+	code   string
 	leftOn *time.Time
 	reason *string // they were left out of the cycle, because
 }

@@ -1,0 +1,176 @@
+package handlers
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+
+	"ciclo/internal/appraisal"
+	"ciclo/internal/fault"
+	"ciclo/internal/i18n"
+	"ciclo/store"
+	"ciclo/views"
+)
+
+// showRehearsal answers GET /cycles/{id}/rehearsal.
+func (h *Handlers) showRehearsal(w http.ResponseWriter, r *http.Request) error {
+	return h.rehearsalPage(w, r, nil)
+}
+
+// rehearsalPage shows what activation would do; a refusal of it comes first.
+func (h *Handlers) rehearsalPage(w http.ResponseWriter, r *http.Request, refusal error) error {
+	id, err := pathID(r, "id")
+	if err != nil {
+		return err
+	}
+	l, err := listQuery(r)
+	if err != nil {
+		return err
+	}
+	l.Path = cycleURL(id, "rehearsal")
+	rehearsal, err := h.store.Rehearse(r.Context(), actor(r), id, pageOf(l))
+	if err != nil {
+		return err
+	}
+	if rehearsal.Head.State != appraisal.CycleDraft { // it has started: there is nothing to rehearse
+		return h.redirect(w, r, cycleURL(id, ""))
+	}
+	l.Total = rehearsal.Total
+	shown := views.Rehearsed{Rehearsal: rehearsal, List: l}
+	if f := fault.As(refusal); f != nil {
+		shown.Problem = &f.Message
+	}
+	if shown.Mail, err = h.sampleMail(r, id, l); err != nil {
+		return err
+	}
+	allowFrames(w)
+	return h.refuse(w, r, refusal, views.RehearsalPage(shown), views.RehearsalPanel(shown))
+}
+
+// sampleMail heads the message that the reviewer asked for would get; nil while
+// nobody would get one.
+func (h *Handlers) sampleMail(r *http.Request, id int64, l views.List) (*views.SampleMail, error) {
+	reviewer, _ := parseID(l.Get("reviewer"))
+	inv, err := h.store.SampleInvitation(r.Context(), actor(r), id, reviewer)
+	if fault.KindOf(err) == fault.NotFound && reviewer != 0 { // they are not asked any more
+		inv, err = h.store.SampleInvitation(r.Context(), actor(r), id, 0)
+	}
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	locale := sampleLocale(inv, l.Get("lang"))
+	subject, _, _ := views.InvitationMail(locale, h.sampleData(inv))
+	own, _ := i18n.Parse(inv.Locale)
+	return &views.SampleMail{ReviewerID: inv.ReviewerID, From: inv.Organisation, To: inv.Reviewer + " <" + inv.Email + ">", Subject: subject, Locale: locale, Own: own,
+		Place: inv.Place, Reviewers: inv.Reviewers, Previous: inv.Previous, Next: inv.Next, AsText: l.Get("format") == "text"}, nil
+}
+
+// sampleLocale is the language asked for, or the reviewer's own.
+func sampleLocale(inv store.SampleInvitation, asked string) i18n.Locale {
+	if l, ok := i18n.Parse(asked); ok {
+		return l
+	}
+	l, _ := i18n.Parse(inv.Locale)
+	return l
+}
+
+// sampleData is what the relay would say, with a link that opens nothing.
+func (h *Handlers) sampleData(inv store.SampleInvitation) views.InvitationData {
+	d := views.InvitationData{Organisation: inv.Organisation, Cycle: inv.Cycle, ReviewerName: inv.Reviewer, Due: inv.Due, Contact: inv.Contact,
+		Link: h.URL("/r/exemplo")}
+	for _, v := range inv.Reviews {
+		d.Reviews = append(d.Reviews, views.InvitedReview{Name: v.Reviewee, Title: v.Title, Kind: v.Kind})
+	}
+	return d
+}
+
+// showSampleMail answers GET /cycles/{id}/rehearsal/mail: the message itself,
+// for the frame.
+func (h *Handlers) showSampleMail(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "id")
+	if err != nil {
+		return err
+	}
+	reviewer, _ := parseID(r.URL.Query().Get("reviewer"))
+	inv, err := h.store.SampleInvitation(r.Context(), actor(r), id, reviewer)
+	if err != nil {
+		return err
+	}
+	asFrame(w)
+	_, text, html := views.InvitationMail(sampleLocale(inv, r.URL.Query().Get("lang")), h.sampleData(inv))
+	if r.URL.Query().Get("format") == "text" {
+		return h.answer(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+	}
+	return h.show(w, r, html, nil)
+}
+
+// listConcerns answers GET /cycles/{id}/rehearsal/{about}: whom a warning is about.
+func (h *Handlers) listConcerns(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "id")
+	if err != nil {
+		return err
+	}
+	about := chi.URLParam(r, "about")
+	if !slices.Contains([]string{appraisal.AboutAddress, appraisal.AboutElsewhere, appraisal.AboutManager}, about) {
+		return fault.NotFoundf("fault.not_found")
+	}
+	l, err := listQuery(r)
+	if err != nil {
+		return err
+	}
+	l.Target = views.ConcernsPanelID
+	concerns, err := h.store.Concerns(r.Context(), actor(r), id, about, pageOf(l))
+	if err != nil {
+		return err
+	}
+	l.Total = concerns.Total
+	return h.show(w, r, views.ConcernsPage(l, about, concerns), views.ConcernsPanel(l, about, concerns))
+}
+
+// showActivation answers GET /cycles/{id}/activation: the dialog's question for
+// browsers that open none.
+func (h *Handlers) showActivation(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "id")
+	if err != nil {
+		return err
+	}
+	rehearsal, err := h.store.Rehearse(r.Context(), actor(r), id, store.Page{Limit: pageSize})
+	if err != nil {
+		return err
+	}
+	if rehearsal.Head.State != appraisal.CycleDraft {
+		return h.redirect(w, r, cycleURL(id, ""))
+	}
+	return h.show(w, r, views.ActivationPage(rehearsal, views.Form{}), nil)
+}
+
+// activateCycle answers POST /cycles/{id}/activation. A roster with blockers
+// answers 409 with the rehearsal, which lists them.
+func (h *Handlers) activateCycle(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "id")
+	if err != nil {
+		return err
+	}
+	receipt, err := h.store.ActivateCycle(r.Context(), actor(r), id)
+	if f := fault.As(err); f != nil && f.Kind == fault.Conflict && stillDraft(f) {
+		return h.rehearsalPage(w, r, err)
+	}
+	if err != nil {
+		return err
+	}
+	h.say(r, "activation.done", "evaluations", receipt.Evaluations, "messages", receipt.Events)
+	if wantsFragment(r) {
+		return h.showReceipt(w, r)
+	}
+	return h.redirect(w, r, cycleURL(id, "receipt"))
+}
+
+// stillDraft reports whether an activation was refused for what the roster or
+// the deadline is, and not because the cycle has started or ended.
+func stillDraft(f *fault.Fault) bool {
+	return f.Key == "cycle.has_blockers" || f.Key == "cycle.due_is_past"
+}
