@@ -59,7 +59,10 @@ func (s *Store) ActivateCycle(ctx context.Context, by policy.Actor, id int64) (r
 
 // rosterBlockers lists every reason why the roster cannot be activated as it
 // is: those of the cycle first, then row by row. The rehearsal shows exactly
-// this list, and activation asks it again at the instant of the click.
+// this list, and activation asks it again at the instant of the click. Who
+// reviews whom is looked up by hash (NOT IN a column that is never null, ANY of
+// an array): right after an import the tables have no statistics, and a join
+// would read the whole cycle for every row.
 func rosterBlockers(ctx context.Context, tx pgx.Tx, cycle appraisal.Cycle) ([]appraisal.Blocker, error) {
 	rows, err := tx.Query(ctx, `
 		WITH today AS (
@@ -102,20 +105,24 @@ func rosterBlockers(ctx context.Context, tx pgx.Tx, cycle appraisal.Cycle) ([]ap
 		WHERE p.tenant_id = @tenant
 		  AND p.cycle_id = @cycle
 		  AND p.excluded_at IS NULL
-		  AND NOT EXISTS (
-			SELECT FROM evaluations e
-			WHERE e.tenant_id = p.tenant_id
-			  AND e.cycle_id = p.cycle_id
-			  AND e.reviewee_id = p.person_id)
+		  AND p.person_id NOT IN (
+			SELECT e.reviewee_id
+			FROM evaluations e
+			WHERE e.tenant_id = @tenant
+			  AND e.cycle_id = @cycle)
 		UNION ALL
 		SELECT 'excluded', 1, e.id, e.reviewee_id, reviewee.name, reviewee.department, e.reviewer_id, reviewer.name, e.kind, NULL
 		FROM evaluations e
-		JOIN participants p ON p.tenant_id = e.tenant_id AND p.cycle_id = e.cycle_id AND p.person_id = e.reviewee_id
 		JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
 		JOIN people reviewee ON reviewee.tenant_id = e.tenant_id AND reviewee.id = e.reviewee_id
 		WHERE e.tenant_id = @tenant
 		  AND e.cycle_id = @cycle
-		  AND p.excluded_at IS NOT NULL
+		  AND e.reviewee_id = ANY (ARRAY(
+			SELECT p.person_id
+			FROM participants p
+			WHERE p.tenant_id = @tenant
+			  AND p.cycle_id = @cycle
+			  AND p.excluded_at IS NOT NULL))
 		ORDER BY place, reviewee, reviewer, evaluation_id`,
 		pgx.NamedArgs{"tenant": cycle.TenantID, "cycle": cycle.ID, "zone": cycle.DueZone, "due": cycle.DueAt, "contact": cycle.ContactEmail})
 	if err != nil {

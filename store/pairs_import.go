@@ -577,6 +577,9 @@ func (s *Store) ConfirmPairs(ctx context.Context, by policy.Actor, id, importID 
 			"file": p.FileName, "mode": p.Mode, "created": done.Created, "updated": done.Updated, "removed": done.Removed, "rejected": done.Rejected,
 		})
 	})
+	if err == nil && stale == nil {
+		s.learnSizes(ctx)
+	}
 	if err == nil {
 		err = stale
 	}

@@ -55,6 +55,13 @@ func (s *Store) inTx(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return inWords(err)
 }
 
+// learnSizes has the planner look at the tables that a bulk change has just
+// filled: until then it takes them for tiny, and the pages that follow would be
+// slow. Autovacuum does the same within a minute, so a failure harms nothing.
+func (s *Store) learnSizes(ctx context.Context) {
+	_, _ = s.pool.Exec(ctx, `ANALYZE people, participants, evaluations`)
+}
+
 // ruleWords says, for each constraint that is a rule, what a person reads when
 // it is broken, and the form field that caused it.
 var ruleWords = map[string]struct {
@@ -63,6 +70,7 @@ var ruleWords = map[string]struct {
 	field string
 }{
 	"cycles_name_key":             {fault.Invalid, "cycle.name_taken", "name"},
+	"cycles_form_fk":              {fault.Invalid, "cycle.form_required", "form"},
 	"roster_is_locked":            {fault.Conflict, "roster.locked", ""},
 	"people_code_key":             {fault.Invalid, "person.code_taken", "code"},
 	"people_email_key":            {fault.Invalid, "person.email_taken", "email"},

@@ -628,7 +628,7 @@ func MissingPanel(l List, p appraisal.Progress) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Toolbar(l, T(ctx, "missing.filter"), T(ctx, "missing.search"), missingFilters(ctx, p), T(ctx, "list.of", "n", p.Total, "all", p.MissingAll)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Toolbar(l, T(ctx, "missing.filter"), T(ctx, "missing.search"), missingFilters(ctx, p), T(ctx, "cycle.shown", "n", p.Total, "all", p.MissingAll)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -645,13 +645,13 @@ func MissingPanel(l List, p appraisal.Progress) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "list.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("search", T(ctx, "list.nothing"), T(ctx, "list.nothing_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("search", T(ctx, "cycle.no_match"), T(ctx, "cycle.no_match_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -874,9 +874,9 @@ func MissingPanel(l List, p appraisal.Progress) templ.Component {
 					}
 				} else {
 					var templ_7745c5c3_Var44 string
-					templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "list.none"))
+					templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "cycle.dash"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/cycle_progress.templ`, Line: 212, Col: 30}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/cycle_progress.templ`, Line: 212, Col: 31}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 					if templ_7745c5c3_Err != nil {
@@ -999,7 +999,7 @@ func closeDialog(h appraisal.CycleHead, states map[appraisal.State]int) templ.Co
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = DialogFoot("close", T(ctx, "form.back")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = DialogFoot("close", T(ctx, "cycle.go_back")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1168,7 +1168,7 @@ func ClosurePage(p appraisal.Progress, f Form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "form.back"), cycleURL(p.Head.ID)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.go_back"), cycleURL(p.Head.ID)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1258,7 +1258,7 @@ func cancelDialog(h appraisal.CycleHead, f Form) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = DialogFoot("cancel", T(ctx, "form.back")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = DialogFoot("cancel", T(ctx, "cycle.go_back")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1410,7 +1410,7 @@ func CancellationPage(h appraisal.CycleHead, f Form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "form.back"), cycleURL(h.ID)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.go_back"), cycleURL(h.ID)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -212,13 +212,13 @@ func CyclesPanel(l List, cycles []appraisal.CycleRow) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "list.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("search", T(ctx, "list.nothing"), T(ctx, "list.nothing_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("search", T(ctx, "cycle.no_match"), T(ctx, "cycle.no_match_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -494,9 +494,9 @@ func CyclesPanel(l List, cycles []appraisal.CycleRow) templ.Component {
 					}
 				} else {
 					var templ_7745c5c3_Var26 string
-					templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "list.none"))
+					templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "cycle.dash"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/cycles.templ`, Line: 89, Col: 30}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/cycles.templ`, Line: 89, Col: 31}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 					if templ_7745c5c3_Err != nil {
@@ -739,7 +739,7 @@ func CycleFormPage(f Form, c CycleForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "form.back"), "/cycles").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "cycle.go_back"), "/cycles").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -748,7 +748,7 @@ func CycleFormPage(f Form, c CycleForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "form.back"), cycleURL(c.ID)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "cycle.go_back"), cycleURL(c.ID)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

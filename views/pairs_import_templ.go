@@ -238,7 +238,7 @@ func PairsFilePage(h appraisal.CycleHead, f Form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "form.back"), cycleURL(h.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "cycle.go_back"), cycleURL(h.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -552,7 +552,7 @@ func PairsPreviewPage(l List, p PairsPreview) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = DialogFoot("confirm", T(ctx, "form.back")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = DialogFoot("confirm", T(ctx, "cycle.go_back")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -823,7 +823,7 @@ func PairsConfirmationPage(p PairsPreview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "form.back"), p.url()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.go_back"), p.url()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -933,13 +933,13 @@ func PairsPreviewPanel(l List, p PairsPreview) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "list.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("search", T(ctx, "list.nothing"), T(ctx, "list.nothing_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("search", T(ctx, "cycle.no_match"), T(ctx, "cycle.no_match_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1060,9 +1060,9 @@ func PairsPreviewPanel(l List, p PairsPreview) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var44 string
-					templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "list.none"))
+					templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "cycle.dash"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pairs_import.templ`, Line: 256, Col: 50}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pairs_import.templ`, Line: 256, Col: 51}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 					if templ_7745c5c3_Err != nil {
@@ -1199,9 +1199,9 @@ func PairsPreviewPanel(l List, p PairsPreview) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var53 string
-					templ_7745c5c3_Var53, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "list.none"))
+					templ_7745c5c3_Var53, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "cycle.dash"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pairs_import.templ`, Line: 274, Col: 50}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pairs_import.templ`, Line: 274, Col: 51}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var53))
 					if templ_7745c5c3_Err != nil {

@@ -221,7 +221,7 @@ func RosterPanel(l List, r appraisal.Roster) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Toolbar(l, T(ctx, "roster.filter"), T(ctx, "roster.search"), rosterFilters(ctx, r), T(ctx, "list.of", "n", r.Total, "all", r.Head.Pairs)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Toolbar(l, T(ctx, "roster.filter"), T(ctx, "roster.search"), rosterFilters(ctx, r), T(ctx, "cycle.shown", "n", r.Total, "all", r.Head.Pairs)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -238,13 +238,13 @@ func RosterPanel(l List, r appraisal.Roster) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "list.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("search", T(ctx, "list.nothing"), T(ctx, "list.nothing_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("search", T(ctx, "cycle.no_match"), T(ctx, "cycle.no_match_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -342,9 +342,9 @@ func RosterPanel(l List, r appraisal.Roster) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "list.actions"))
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "cycle.actions"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/roster.templ`, Line: 86, Col: 64}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/roster.templ`, Line: 86, Col: 65}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -1005,7 +1005,7 @@ func clearDialog(h appraisal.CycleHead) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = DialogFoot("clear", T(ctx, "form.back")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = DialogFoot("clear", T(ctx, "cycle.go_back")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1132,7 +1132,7 @@ func RosterRemovalPage(h appraisal.CycleHead, f Form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "form.back"), cycleURL(h.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.go_back"), cycleURL(h.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1440,7 +1440,7 @@ func RulePage(r appraisal.Roster, f Form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "form.back"), cycleURL(r.Head.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "cycle.go_back"), cycleURL(r.Head.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1533,7 +1533,7 @@ func PairPage(h appraisal.CycleHead, f Form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "form.back"), cycleURL(h.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "cycle.go_back"), cycleURL(h.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1832,13 +1832,13 @@ func AbsencesPanel(l List, a appraisal.Absences) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "list.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Go(Plainly, "", T(ctx, "cycle.show_all"), l.Path).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("search", T(ctx, "list.nothing"), T(ctx, "list.nothing_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var84), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("search", T(ctx, "cycle.no_match"), T(ctx, "cycle.no_match_text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var84), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1883,9 +1883,9 @@ func AbsencesPanel(l List, a appraisal.Absences) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var86 string
-				templ_7745c5c3_Var86, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "list.actions"))
+				templ_7745c5c3_Var86, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "cycle.actions"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/roster.templ`, Line: 375, Col: 64}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/roster.templ`, Line: 375, Col: 65}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var86))
 				if templ_7745c5c3_Err != nil {
@@ -2356,7 +2356,7 @@ func ExclusionPage(h appraisal.CycleHead, personID int64, person string, f Form)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "form.back"), cycleURL(h.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Go(Ghost, "", T(ctx, "cycle.go_back"), cycleURL(h.ID, "roster")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
