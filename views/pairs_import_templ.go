@@ -319,7 +319,7 @@ func PairsPreviewPage(l List, p PairsPreview) templ.Component {
 				Crumbs:  []Crumb{{T(ctx, "nav.cycles"), "/cycles"}, {p.Head.Name, cycleURL(p.Head.ID, "roster")}},
 				Title:   T(ctx, "pairs.check"),
 				Meta:    []templ.Component{Fact(p.FileName), Fact(N(ctx, "pairs.lines", p.Lines)), Fact(p.Encoding + ", " + Say(ctx, p.Separator)), Fact(p.modeWords(ctx))},
-				Actions: previewActions(p),
+				Actions: pairsPreviewActions(p),
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -588,7 +588,7 @@ func (p PairsPreview) question(ctx context.Context) string {
 	return N(ctx, "pairs.question", p.Changes, "cycle", p.Head.Name)
 }
 
-func previewActions(p PairsPreview) templ.Component {
+func pairsPreviewActions(p PairsPreview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
