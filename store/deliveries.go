@@ -53,40 +53,6 @@ func (s *Store) Messages(ctx context.Context, by policy.Actor, f outbox.Filter) 
 	return m, err
 }
 
-// FailedMessages counts the failed messages that the actor may mend, for the
-// navigation; nought for who may not see any.
-func (s *Store) FailedMessages(ctx context.Context, by policy.Actor) (n int, err error) {
-	if policy.Can(by, policy.SeeMessages, policy.Of(by)) != nil {
-		return 0, nil
-	}
-	err = s.pool.QueryRow(ctx, failedMessagesSQL, seen(by, nil)).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count failed messages: %w", err)
-	}
-	return n, nil
-}
-
-const failedMessagesSQL = `
-	SELECT count(*)
-	FROM outbox_events e
-	LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
-	WHERE e.tenant_id = @tenant
-	  AND e.status = 'failed'
-	  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)`
-
-// MessageFigures counts the messages that the actor may see by state, of one
-// cycle or (0) of all.
-func (s *Store) MessageFigures(ctx context.Context, by policy.Actor, cycle int64) (f outbox.Figures, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if err := policy.Can(by, policy.SeeMessages, policy.Of(by)); err != nil {
-			return err
-		}
-		f, err = messageFigures(ctx, tx, by, cycle)
-		return err
-	})
-	return f, err
-}
-
 // Message reads one message with all that is known of it.
 func (s *Store) Message(ctx context.Context, by policy.Actor, id int64) (d outbox.MessageDetail, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {

@@ -11,11 +11,7 @@ func (s *Store) ClaimArgs(queue string, tenant int64) pgx.NamedArgs {
 		"floor_at": floor.at, "floor_id": floor.id, "lease": 90.0}
 }
 
-// FailedMessagesSQL, ListMessagesSQL and MatchingArgs let a test explain how the
-// messages page reads.
-const (
-	FailedMessagesSQL = failedMessagesSQL
-	ListMessagesSQL   = listMessagesSQL
-)
+// ListMessagesSQL and MatchingArgs let a test explain how the messages page reads.
+const ListMessagesSQL = listMessagesSQL
 
 var MatchingArgs = matching
