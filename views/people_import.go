@@ -42,6 +42,14 @@ func (f PeopleFile) meta(ctx context.Context) []templ.Component {
 	}
 }
 
+// importedMeta says when the file was imported, too.
+func (f PeopleFile) importedMeta(ctx context.Context) []templ.Component {
+	if f.ConfirmedAt == nil {
+		return f.meta(ctx)
+	}
+	return append(f.meta(ctx), Fact(DateTimeZone(ctx, *f.ConfirmedAt)))
+}
+
 // recognised is how many columns have a meaning.
 func (f PeopleFile) recognised() (n int) {
 	for _, field := range f.Mapping {
@@ -66,11 +74,8 @@ func importSteps(ctx context.Context, f PeopleFile, now int) []Step {
 	if now > 2 {
 		steps[1].Note = N(ctx, "people.columns_known", f.recognised())
 	}
-	if now > 3 {
-		steps[2].Note = ""
-	}
-	if now > 4 && f.ConfirmedAt != nil {
-		steps[3].Note = DateTimeZone(ctx, *f.ConfirmedAt)
+	if now > 4 {
+		steps[2].Note, steps[3].Note = N(ctx, "people.lines_checked", f.Lines), T(ctx, "people.step.stored")
 	}
 	for i := range steps {
 		steps[i].Done, steps[i].Current = i+1 < now, i+1 == now

@@ -87,6 +87,11 @@ var _ = register(words{
 		One:  Text{"uma linha lida", "one line read"},
 		Many: Text{"{n} linhas lidas", "{n} lines read"},
 	},
+	"people.lines_checked": Count{
+		One:  Text{"uma linha conferida", "one line checked"},
+		Many: Text{"{n} linhas conferidas", "{n} lines checked"},
+	},
+	"people.step.stored": Text{"gravado de uma vez", "stored in one go"},
 	"people.columns_known": Count{
 		Zero: Text{"nenhuma reconhecida", "none recognised"},
 		One:  Text{"uma reconhecida", "one recognised"},
