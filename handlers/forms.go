@@ -133,10 +133,11 @@ func (h *Handlers) saveForm(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// a form that is not theirs is not there, whatever was typed
+	if _, err := h.store.Form(r.Context(), actor(r), id); err != nil {
+		return err
+	}
 	if shaped {
-		if _, err := h.store.Form(r.Context(), actor(r), id); err != nil {
-			return err
-		}
 		return h.show(w, r, views.FormEditorPage(draft), nil)
 	}
 	content, err := draft.Content()

@@ -20,15 +20,24 @@ import (
 
 // showPeopleUpload answers GET /people/import.
 func (h *Handlers) showPeopleUpload(w http.ResponseWriter, r *http.Request) error {
-	if err := policy.Can(actor(r), policy.ImportPeople, policy.Of(actor(r))); err != nil {
+	if err := mayImportPeople(r); err != nil {
 		return err
 	}
 	return h.show(w, r, views.PeopleUploadPage(views.Form{}), nil)
 }
 
+// mayImportPeople is asked before a file is read or an empty one given; the
+// store asks again when something is kept.
+func mayImportPeople(r *http.Request) error {
+	return policy.Can(actor(r), policy.ImportPeople, policy.Of(actor(r)))
+}
+
 // showPeopleTemplate answers GET /people/import/template: an empty file with
 // the columns we know, in the reader's words.
 func (h *Handlers) showPeopleTemplate(w http.ResponseWriter, r *http.Request) error {
+	if err := mayImportPeople(r); err != nil {
+		return err
+	}
 	var names []string
 	for _, c := range intake.PeopleColumns {
 		names = append(names, views.Say(r.Context(), c.Field.Label()))
@@ -42,6 +51,9 @@ func (h *Handlers) showPeopleTemplate(w http.ResponseWriter, r *http.Request) er
 
 // uploadPeople answers POST /people/import: the file is staged, nothing else.
 func (h *Handlers) uploadPeople(w http.ResponseWriter, r *http.Request) error {
+	if err := mayImportPeople(r); err != nil {
+		return err
+	}
 	in, err := readForm(r)
 	if err != nil {
 		return err

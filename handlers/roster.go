@@ -308,8 +308,8 @@ func (h *Handlers) findPeople(w http.ResponseWriter, r *http.Request) error {
 	}
 	typed := r.URL.Query().Get(r.URL.Query().Get("field"))
 	typed, bad := cleanLine(typed, 200)
-	if bad != nil || typed == "" {
-		return h.show(w, r, views.PeopleOptions(nil), views.PeopleOptions(nil))
+	if bad != nil {
+		typed = ""
 	}
 	people, err := h.store.PeopleLike(r.Context(), actor(r), id, typed)
 	if err != nil {

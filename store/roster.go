@@ -396,14 +396,15 @@ func findPerson(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, text string) 
 // PersonChoice is somebody who can be put into a roster.
 type PersonChoice struct{ Code, Name, Department string }
 
-// PeopleLike lists a few of those who work here and match what is being typed.
+// PeopleLike lists a few of those who work here and match what is being typed;
+// nobody while nothing is.
 func (s *Store) PeopleLike(ctx context.Context, by policy.Actor, id int64, text string) (people []PersonChoice, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		c, _, err := readCycle(ctx, tx, by.TenantID, id)
 		if err != nil {
 			return err
 		}
-		if err := policy.Can(by, policy.EditCycle, ofCycle(c)); err != nil {
+		if err := policy.Can(by, policy.EditCycle, ofCycle(c)); err != nil || text == "" {
 			return err
 		}
 		rows, err := tx.Query(ctx, `
