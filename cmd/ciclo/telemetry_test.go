@@ -195,6 +195,11 @@ func TestTheClickAndItsDeliveriesInTraces(t *testing.T) {
 	if answer, err := browser.Get(base + "/r/" + token + "forged"); err == nil {
 		_ = answer.Body.Close()
 	}
+	for !storetest.One[bool](t, a.pool, `SELECT EXISTS (SELECT FROM river_job WHERE kind = 'outbox_sweep' AND state = 'completed')`) {
+		if err := ctx.Err(); err != nil {
+			t.Fatal("the first sweep never came")
+		}
+	}
 	a.close() // flushes
 
 	seen.mu.Lock()
