@@ -58,6 +58,7 @@
   });
 
   document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-print]")) { window.print(); return; }
     const close = event.target.closest("[data-close]");
     if (close) { close.closest(".toast, .notice, dialog")?.remove(); return; }
 

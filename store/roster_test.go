@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -411,4 +412,42 @@ func atOnce(t *testing.T, times int, do func() error) (won int) {
 		}
 	}
 	return won
+}
+
+// Closing and submitting cannot cross: each review is either submitted, and its
+// reviewer was told so, or expired, and its reviewer was told that.
+func TestClosingAndSubmittingDoNotCross(t *testing.T) {
+	s, pool, company := open(t, 12)
+	cycle := company.Draft(t, "2026.2", 10, 10)
+	if _, err := s.ActivateCycle(t.Context(), company.HR, cycle); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.WithoutCancel(t.Context())
+	ids := storetest.One[[]int64](t, pool, `SELECT array_agg(id ORDER BY reviewer_id) FROM evaluations WHERE cycle_id = $1`, cycle)
+	said := func(appraisal.FormContent) appraisal.Answers { return appraisal.Answers{"q1": {Text: "Foi bem."}} }
+	told := make([]error, len(ids))
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		wg.Go(func() { _, told[i] = s.SubmitEvaluation(ctx, company.Actor(i), id, 0, said) })
+		if i == len(ids)/2 {
+			wg.Go(func() {
+				if _, err := s.CloseCycle(ctx, company.HR, cycle); err != nil {
+					t.Errorf("close: %v", err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for i, id := range ids {
+		want := "submitted"
+		if told[i] != nil {
+			want = "expired"
+			if fault.KindOf(told[i]) != fault.Conflict {
+				t.Errorf("reviewer %d was told %v", i, told[i])
+			}
+		}
+		if got := storetest.One[string](t, pool, `SELECT state FROM evaluations WHERE id = $1`, id); got != want {
+			t.Errorf("reviewer %d was told %v, and the review is %s", i, told[i], got)
+		}
+	}
 }

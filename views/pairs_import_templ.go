@@ -1316,7 +1316,7 @@ func verdictChip(verdict string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		for _, v := range verdicts {
 			if v.name == verdict {
-				templ_7745c5c3_Err = Chip(v.tone, v.icon, T(ctx, "pairs.verdict."+verdict)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Chip(v.tone, v.icon, T(ctx, "pairs.chip."+verdict)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -38,7 +38,7 @@ var _ = register(words{
 	"rehearsal.by_kind":        Text{"Avaliações por tipo", "Reviews by kind"},
 	"rehearsal.kind":           Text{"Tipo", "Kind"},
 	"rehearsal.bar":            Text{"Barra", "Bar"},
-	"rehearsal.warnings":       Text{"Não impedem, mas vale olhar", "No blockers, but worth a look"},
+	"rehearsal.warnings":       Text{"Não impedem, mas vale olhar", "Not blocking, but worth a look"},
 	"rehearsal.no_warnings":    Text{"Nada chama a atenção.", "Nothing to point out."},
 	"rehearsal.after":          Text{"Depois de ativar", "After the activation"},
 	"rehearsal.after_text":     Text{"O mapa, as perguntas e os pesos ficam travados. Você acompanha os envios e as avaliações, encerra o ciclo ou o cancela com motivo.", "The map, the questions and the weights are locked. You follow the messages and the reviews, close the cycle, or cancel it with a reason."},
