@@ -58,9 +58,9 @@ func (d *seeding) foundOrganisation(ctx context.Context) error {
 		store.PersonInput
 		role policy.Role
 	}{
-		{store.PersonInput{Code: "000002", Name: "Renata Tavares Brandão de Queirós", Email: "rh@demo.example", Department: "Recursos Humanos", Title: "Gerente de Recursos Humanos"}, policy.HRManager},
-		{store.PersonInput{Code: "000003", Name: "Ubirajara Höfling D’Ávila", Email: "admin@demo.example", Department: "Tecnologia", Title: "Coordenador de Tecnologia"}, policy.Admin},
-		{store.PersonInput{Code: "000004", Name: "Maria Aparecida do Nascimento Vasconcelos Figueiredo", Email: "avaliador@demo.example", Department: "Operações", Title: "Gerente de Operações"}, ""},
+		{store.PersonInput{Code: "900002", Name: "Renata Tavares Brandão de Queirós", Email: "rh@demo.example", Department: "Recursos Humanos", Title: "Gerente de Recursos Humanos"}, policy.HRManager},
+		{store.PersonInput{Code: "900003", Name: "Ubirajara Höfling D’Ávila", Email: "admin@demo.example", Department: "Tecnologia", Title: "Coordenador de Tecnologia"}, policy.Admin},
+		{store.PersonInput{Code: "900004", Name: "Maria Aparecida do Nascimento Vasconcelos Figueiredo", Email: "avaliador@demo.example", Department: "Operações", Title: "Gerente de Operações"}, ""},
 	} {
 		id, err := d.store.CreatePerson(ctx, tenant, p.PersonInput, p.role)
 		if err != nil {
@@ -95,24 +95,25 @@ var (
 		{"Operações", "Motorista carreteiro", "avaliador@demo.example"},
 		{"Tecnologia", "Analista de Sistemas", "admin@demo.example"},
 		{"Recursos Humanos", "Analista de RH", "rh@demo.example"},
-		{"Logística", "Analista de Logística", "000005"},
-		{"Manutenção", "Mecânico de frota", "000006"},
-		{"Financeiro", "Analista Financeiro", "000007"},
+		{"Logística", "Analista de Logística", "900005"},
+		{"Manutenção", "Mecânico de frota", "900006"},
+		{"Financeiro", "Analista Financeiro", "900007"},
 	}
 )
 
 // hirePeople brings the others by file, as an HR department would: two drivers
 // without an address, one whose address is misspelt, three who read English.
+// Their codes begin with 9, so that testdata/pessoas.csv brings only new people.
 func (d *seeding) hirePeople(ctx context.Context) error {
 	rows := [][]string{
 		{"Matrícula", "Nome completo", "E-mail", "Departamento", "Cargo", "Gestor", "Admissão", "Idioma"},
-		{"000001", "Olívia Queirós Uchôa", "olivia.uchoa@demo.example", "Diretoria", "Diretora-geral", "", "02/03/2009", ""},
-		{"000002", "Renata Tavares Brandão de Queirós", "", "", "", "000001", "04/05/2015", ""},
-		{"000003", "Ubirajara Höfling D’Ávila", "", "", "", "000001", "11/08/2014", ""},
-		{"000004", "Maria Aparecida do Nascimento Vasconcelos Figueiredo", "", "", "", "000001", "21/01/2013", ""},
-		{"000005", "João Guilherme Albuquerque de Souza Montenegro", "joao.montenegro@demo.example", "Logística", "Gerente de Logística", "000001", "09/09/2017", ""},
-		{"000006", "Zélia Höfling Xavier", "zelia.xavier@demo.example", "Manutenção", "Gerente de Manutenção", "000001", "30/06/2011", ""},
-		{"000007", "Thaís Emanuelle Guimarães Nóbrega", "thais.nobrega@demo.example", "Financeiro", "Gerente Financeira", "000001", "17/02/2019", ""},
+		{"900001", "Olívia Queirós Uchôa", "olivia.uchoa@demo.example", "Diretoria", "Diretora-geral", "", "02/03/2009", ""},
+		{"900002", "Renata Tavares Brandão de Queirós", "", "", "", "900001", "04/05/2015", ""},
+		{"900003", "Ubirajara Höfling D’Ávila", "", "", "", "900001", "11/08/2014", ""},
+		{"900004", "Maria Aparecida do Nascimento Vasconcelos Figueiredo", "", "", "", "900001", "21/01/2013", ""},
+		{"900005", "João Guilherme Albuquerque de Souza Montenegro", "joao.montenegro@demo.example", "Logística", "Gerente de Logística", "900001", "09/09/2017", ""},
+		{"900006", "Zélia Höfling Xavier", "zelia.xavier@demo.example", "Manutenção", "Gerente de Manutenção", "900001", "30/06/2011", ""},
+		{"900007", "Thaís Emanuelle Guimarães Nóbrega", "thais.nobrega@demo.example", "Financeiro", "Gerente Financeira", "900001", "17/02/2019", ""},
 	}
 	for i := len(rows); i <= 60; i++ {
 		team := teams[i%len(teams)]
@@ -128,7 +129,7 @@ func (d *seeding) hirePeople(ctx context.Context) error {
 		if i == 13 || i == 19 || i == 33 {
 			locale = "en"
 		}
-		rows = append(rows, []string{fmt.Sprintf("%06d", i), name, email, team.department, team.title, team.manager,
+		rows = append(rows, []string{fmt.Sprintf("9%05d", i), name, email, team.department, team.title, team.manager,
 			fmt.Sprintf("%02d/%02d/%d", 1+i%28, 1+i%12, 2012+i%13), locale})
 	}
 	var file bytes.Buffer
@@ -153,7 +154,7 @@ func (d *seeding) startCycle(ctx context.Context) error {
 		return err
 	}
 	for i := 8; i < 40; i += 3 {
-		pair := store.NewPair{Reviewee: fmt.Sprintf("%06d", i), Reviewer: fmt.Sprintf("%06d", i+6), Kind: appraisal.Peer}
+		pair := store.NewPair{Reviewee: fmt.Sprintf("9%05d", i), Reviewer: fmt.Sprintf("9%05d", i+6), Kind: appraisal.Peer}
 		if _, err := d.store.AddPair(ctx, d.hr, id, pair); err != nil {
 			return err
 		}
