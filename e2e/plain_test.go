@@ -58,7 +58,7 @@ func (p *plain) send(req *http.Request) *plain {
 		p.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if p.page, err = html.Parse(resp.Body); err != nil {
+	if p.page, err = html.ParseWithOptions(resp.Body, html.ParseOptionEnableScripting(false)); err != nil {
 		p.t.Fatal(err)
 	}
 	p.status, p.at = resp.StatusCode, resp.Request.URL
@@ -102,6 +102,19 @@ func (p *plain) follow(text string) *plain {
 // and values replace what the form holds; a file is given as "@name".
 func (p *plain) press(button string, pairs ...string) *plain {
 	p.t.Helper()
+	return p.send(p.pressed(button, pairs...))
+}
+
+// pressUnheard is press by somebody whose connection breaks.
+func (p *plain) pressUnheard(button string, pairs ...string) {
+	p.t.Helper()
+	if resp, err := p.client.Do(p.pressed(button, pairs...)); err == nil {
+		resp.Body.Close()
+	}
+}
+
+func (p *plain) pressed(button string, pairs ...string) *http.Request {
+	p.t.Helper()
 	form, pressed := p.form(button)
 	if form == nil {
 		p.t.Fatalf("%s (%d) has no button %q in a form:\n%s", p.at.Path, p.status, button, p.text())
@@ -137,7 +150,11 @@ func (p *plain) press(button string, pairs ...string) *plain {
 	}
 	if !strings.EqualFold(attr(form, "method"), "post") {
 		to.RawQuery = values.Encode()
-		return p.open(to.String())
+		req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, to.String(), nil)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return req
 	}
 	body, mediaType := encoded(p.t, form, values, files)
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, to.String(), body)
@@ -146,7 +163,7 @@ func (p *plain) press(button string, pairs ...string) *plain {
 	}
 	req.Header.Set("Content-Type", mediaType)
 	req.Header.Set("Origin", p.base) // and no Sec-Fetch-Site, as old browsers and plain http have it
-	return p.send(req)
+	return req
 }
 
 // form finds the form that a button belongs to: around it, or by its attribute.
@@ -305,6 +322,16 @@ func has(n *html.Node, name string) bool {
 }
 
 func said(n *html.Node) string { return words(n) }
+
+// whole is a page with its dialogs, as if they were all open.
+func whole(n *html.Node) *html.Node {
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && d.Data == "dialog" {
+			d.Data = "div"
+		}
+	}
+	return n
+}
 
 // words are what an element says, without script, style and templates.
 func words(n *html.Node) string {

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestKilledInMidDrain cuts the power while three hundred invitations are on
+// their way. After the next start every reviewer has one event, and it has been
+// delivered; nothing else has moved.
+func TestKilledInMidDrain(t *testing.T) {
+	data := filepath.Join(scratch, "killed")
+	first := start(t, data)
+	hr := newPlain(t, first.url).signIn(hrManager)
+	hr.importPeople()
+	cycle := hr.newCycle("Interrompido 2026")
+	hr.importPairs(cycle)
+	db := first.database(t)
+	const ours = `FROM outbox_events e JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id WHERE c.name = 'Interrompido 2026'`
+
+	killed := make(chan int, 1)
+	go func() { // watches from the side: the drain is over in seconds
+		defer close(killed)
+		for {
+			var delivered int
+			if err := db.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE e.status = 'delivered') `+ours).Scan(&delivered); err != nil {
+				return // the database went first: the test says so below
+			}
+			if delivered >= 20 {
+				first.kill()
+				killed <- delivered
+				return
+			}
+		}
+	}()
+	hr.open(cycle + "/activation")
+	hr.pressUnheard("Ativar e enviar 307 e-mails") // its answer may be lost with the process
+	seen, ok := <-killed
+	if !ok {
+		t.Fatal("the drain could not be watched")
+	}
+
+	second := start(t, data)
+	db = second.database(t)
+	left := one[int](t, db, `SELECT count(*) FILTER (WHERE e.status <> 'delivered') `+ours)
+	if left == 0 {
+		t.Fatalf("killed after %d, yet nothing was left to send: the drain was not interrupted", seen)
+	}
+	before := evaluations(t, db)
+	// What the dead process held is leased to it for 90 seconds. An operator who
+	// knows that it is dead need not wait, and neither does this test.
+	if _, err := db.Exec(t.Context(), `UPDATE outbox_events SET available_at = now() - interval '1 second' WHERE status = 'processing'`); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "everything to be delivered", 90*time.Second, func() bool {
+		return one[int](t, db, `SELECT count(*) FILTER (WHERE e.status <> 'delivered') `+ours) == 0
+	})
+	for what, want := range map[string]string{
+		`count(*)`: "307", `count(DISTINCT e.reviewer_id)`: "307", `count(*) FILTER (WHERE e.delivered_at IS NOT NULL)`: "307",
+	} {
+		if got := one[string](t, db, `SELECT (`+what+`)::text `+ours); got != want {
+			t.Errorf("%s is %s, want %s", what, got, want)
+		}
+	}
+	if after := evaluations(t, db); after != before || before != "1265 pending" {
+		t.Errorf("evaluations: %s before, %s after", before, after)
+	}
+	t.Logf("killed after %d of 307, %d were left", seen, left)
+
+	// The people who were told before the cut and after it can all come in.
+	newPlain(t, second.url).signIn(hrManager).open(cycle+"/receipt").sees("as contas fecham", "307")
+}
+
+func evaluations(t *testing.T, db *pgx.Conn) string {
+	t.Helper()
+	return one[string](t, db, `
+		SELECT string_agg(n || ' ' || state, ', ')
+		FROM (
+			SELECT e.state, count(*) AS n
+			FROM evaluations e
+			JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+			WHERE c.name = 'Interrompido 2026'
+			GROUP BY e.state
+			ORDER BY e.state
+		) counted`)
+}
