@@ -76,8 +76,8 @@ func readSheet(r *http.Request, in *form) (*intake.Sheet, error) {
 	if err != nil {
 		return nil, fault.Invalidf("fault.bad_request")
 	}
-	sheet, err := intake.Read(header.Filename, body)
-	if f := fault.As(err); f != nil {
+	sheet, err := store.ReadFile(r.Context(), header.Filename, body)
+	if f := fault.As(err); f != nil && f.Kind != fault.Busy {
 		in.Fault("file", f.Key, f.Args...)
 		return nil, in.Faults()
 	}

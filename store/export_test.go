@@ -15,3 +15,19 @@ func (s *Store) ClaimArgs(queue string, tenant int64) pgx.NamedArgs {
 const ListMessagesSQL = listMessagesSQL
 
 var MatchingArgs = matching
+
+// HoldParses takes every turn to read a file, and has the next one wait for no
+// time at all, until the answer is called.
+func HoldParses() (giveBack func()) {
+	for range parsesAtOnce {
+		parses <- struct{}{}
+	}
+	wait := parseWait
+	parseWait = 0
+	return func() {
+		parseWait = wait
+		for range parsesAtOnce {
+			<-parses
+		}
+	}
+}

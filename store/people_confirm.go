@@ -434,7 +434,7 @@ type PeopleFileOptions struct {
 // operator at the command line: the columns are known by their names, roles
 // count, and rejected lines stay out and come back with the reason.
 func (s *Store) ImportPeopleFile(ctx context.Context, tenantID int64, name string, body []byte, o PeopleFileOptions) (done PeopleImported, rejected []PeopleLine, err error) {
-	sheet, err := ReadFile(name, body)
+	sheet, err := ReadFile(ctx, name, body)
 	if err != nil {
 		return done, nil, err
 	}

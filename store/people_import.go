@@ -28,7 +28,7 @@ func (s *Store) StagePeople(ctx context.Context, by policy.Actor, fileName strin
 	if err := policy.Can(by, policy.ImportPeople, policy.Of(by)); err != nil {
 		return 0, err // before the work of reading
 	}
-	sheet, err := ReadFile(fileName, body)
+	sheet, err := ReadFile(ctx, fileName, body)
 	if err != nil {
 		return 0, err
 	}
@@ -226,7 +226,7 @@ func dateOf(row intake.PersonRow, f intake.Field) *time.Time {
 // the records, line by line; an earlier comparison is forgotten. Nothing else
 // changes. An empty order is found out, and asked for when the file is open.
 func (s *Store) ComparePeople(ctx context.Context, by policy.Actor, id int64, mapping intake.Mapping, order intake.Order) error {
-	giveBack, err := takeParse()
+	giveBack, err := takeParse(ctx)
 	if err != nil {
 		return err
 	}

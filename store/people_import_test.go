@@ -370,6 +370,20 @@ func TestAStagedFileIsItsImportersForADay(t *testing.T) {
 	}
 }
 
+// It is not parallel: while it holds every turn, no other test may read a file.
+func TestAThirdFileAtOnceIsToldToComeBack(t *testing.T) {
+	s, _, company := open(t, 2)
+	p := preview(t, s, company.HR, header+"X1;Xavier")
+	giveBack := store.HoldParses()
+	_, staging := s.StagePeople(t.Context(), company.HR, "x.csv", []byte(header+"X1;Xavier"))
+	comparing := s.ComparePeople(t.Context(), company.HR, p.ID, p.Mapping, p.DateOrder)
+	giveBack()
+	if fault.KindOf(staging) != fault.Busy || fault.KindOf(comparing) != fault.Busy {
+		t.Errorf("staging: %v; comparing: %v", staging, comparing)
+	}
+	preview(t, s, company.HR, header+"X1;Xavier")
+}
+
 func TestThreeThousandPeople(t *testing.T) {
 	s, pool, company := openApart(t, 2)
 	body, err := exec.Command("python3", "../testdata/make_people.py", "3000").Output()
