@@ -49,7 +49,7 @@ func readAs(r *http.Request, owner store.LinkOwner) *http.Request {
 	ctx := r.Context()
 	v := views.ViewerFrom(ctx)
 	if v.Actor.PersonID == 0 {
-		v.Org, v.Zone, v.LinkName = owner.Organisation, owner.Zone, owner.Person
+		v.Org, v.Zone = owner.Organisation, owner.Zone
 		ctx = views.WithViewer(ctx, v)
 	}
 	if _, err := r.Cookie(languageCookie); err != nil {

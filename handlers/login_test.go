@@ -174,8 +174,8 @@ func TestSessionEnds(t *testing.T) {
 	}
 	s.as(s.company.HR)
 	storetest.Exec(t, s.pool, `UPDATE sessions SET expires_at = now() - interval '1 second'`)
-	if n, err := s.store.PruneSessions(t.Context()); err != nil || n == 0 {
-		t.Errorf("PruneSessions() = %d, %v", n, err)
+	if n, err := s.store.Tidy(t.Context()); err != nil || n == 0 {
+		t.Errorf("Tidy() = %d, %v", n, err)
 	}
 }
 

@@ -140,33 +140,6 @@ func (s *Store) EndSession(ctx context.Context, token string) error {
 	return nil
 }
 
-// PruneSessions deletes the sessions, links and sign-in attempts that have run
-// out, and answers how many sessions they were.
-func (s *Store) PruneSessions(ctx context.Context) (int64, error) {
-	var n int64
-	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
-			DELETE FROM sessions
-			WHERE expires_at < now()`)
-		if err != nil {
-			return fmt.Errorf("prune sessions: %w", err)
-		}
-		n = tag.RowsAffected()
-		if _, err := tx.Exec(ctx, `
-			DELETE FROM one_time_links
-			WHERE expires_at < now() - interval '30 days'`); err != nil {
-			return fmt.Errorf("prune links: %w", err)
-		}
-		if _, err := tx.Exec(ctx, `
-			DELETE FROM sign_in_attempts
-			WHERE last_failed_at < now() - interval '1 day'`); err != nil {
-			return fmt.Errorf("prune sign-in attempts: %w", err)
-		}
-		return nil
-	})
-	return n, err
-}
-
 // ChooseLocale makes l the language in which a person reads pages and mails.
 func (s *Store) ChooseLocale(ctx context.Context, by policy.Actor, locale string) error {
 	if _, err := s.pool.Exec(ctx, `

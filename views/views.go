@@ -21,15 +21,14 @@ import (
 
 // Viewer is who looks at the page, and from where.
 type Viewer struct {
-	Actor    policy.Actor // zero when nobody is signed in
-	Name     string
-	Org      string
-	Zone     string // the organisation's time zone, as IANA names it
-	Theme    string // "", "light" or "dark"
-	Path     string // the address of this page with its query, to come back to
-	Counts   Counts
-	Flash    []Flash
-	LinkName string // who came by a review link, when that is how they came
+	Actor  policy.Actor // zero when nobody is signed in
+	Name   string
+	Org    string
+	Zone   string // the organisation's time zone, as IANA names it
+	Theme  string // "", "light" or "dark"
+	Path   string // the address of this page with its query, to come back to
+	Counts Counts
+	Flash  []Flash
 }
 
 // Counts are the figures beside the navigation; nought is not shown.
