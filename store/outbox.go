@@ -233,12 +233,14 @@ func (s *Store) insertDrains(ctx context.Context, tx pgx.Tx, k int, args outbox.
 	return nil
 }
 
-// wake schedules one drain for the instant a row becomes due; one is enough for
-// all rows of the tenant's queue that become due in the same five seconds.
+// wake schedules one drain for when a row becomes due. One is enough for all rows
+// of the tenant's queue that become due in the same five seconds, so it comes at
+// their end.
 func (s *Store) wake(ctx context.Context, tx pgx.Tx, queue string, tenant int64, due time.Time) error {
-	args := outbox.DrainArgs{Queue: queue, Tenant: tenant, Woken: true, Bucket: due.Unix() / int64(outbox.WakeBucket.Seconds())}
+	until := due.Truncate(outbox.WakeBucket).Add(outbox.WakeBucket)
+	args := outbox.DrainArgs{Queue: queue, Tenant: tenant, Woken: true, Bucket: until.Unix()}
 	_, err := s.jobs.InsertTx(ctx, tx, args, &river.InsertOpts{
-		Queue: queue, ScheduledAt: due, MaxAttempts: 3, UniqueOpts: river.UniqueOpts{ByArgs: true},
+		Queue: queue, ScheduledAt: until, MaxAttempts: 3, UniqueOpts: river.UniqueOpts{ByArgs: true},
 	})
 	if err != nil {
 		return fmt.Errorf("wake a drain of %s: %w", queue, err)
