@@ -47,7 +47,7 @@ func browser(t *testing.T) context.Context {
 	if browserCtx == nil && browserErr == nil {
 		opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 			chromedp.WindowSize(1280, 800), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-			chromedp.Flag("force-prefers-reduced-motion", true), chromedp.UserDataDir(filepath.Join(scratch, "chromium")))
+			chromedp.Flag("force-prefers-reduced-motion", true), chromedp.Flag("accept-lang", "pt-BR"), chromedp.UserDataDir(filepath.Join(scratch, "chromium")))
 		allocator, end := chromedp.NewExecAllocator(context.Background(), opts...)
 		ctx, endTab := chromedp.NewContext(allocator)
 		// Once, before any second goroutine meets it: two first uses start two browsers.
@@ -301,8 +301,14 @@ func (b *tab) fill(label, value string) {
 	if set := ask[bool](b, `(() => {`+tabWords+`; return fill(field(`+quoted(label)+`), `+quoted(value)+`) })()`); set {
 		return
 	}
+	b.types(value)
+}
+
+// types writes where the focus is.
+func (b *tab) types(text string) {
+	b.t.Helper()
 	b.do(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: value})
+		_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: text})
 		return err
 	})
 }
