@@ -128,7 +128,7 @@ func termsOf(in *form) appraisal.Terms {
 	day := in.Date("due")
 	in.Require("name", "due")
 	t.DueZone = in.Line("zone", 64)
-	if zone, err := time.LoadLocation(t.DueZone); err != nil || t.DueZone == "" || t.DueZone == "Local" {
+	if zone, known := appraisal.Zone(t.DueZone); !known {
 		in.Fault("zone", "cycle.zone_unknown")
 	} else if !day.IsZero() {
 		t.DueAt = appraisal.EndOfDay(day, zone)

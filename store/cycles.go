@@ -166,7 +166,7 @@ func (s *Store) CreateCycle(ctx context.Context, by policy.Actor, t appraisal.Te
 		if err != nil {
 			return err
 		}
-		if err := t.Check(now); err != nil {
+		if err := checkTerms(ctx, tx, t, now); err != nil {
 			return err
 		}
 		err = tx.QueryRow(ctx, `
@@ -194,7 +194,7 @@ func (s *Store) ChangeCycle(ctx context.Context, by policy.Actor, id int64, t ap
 		if err := c.Edit(); err != nil {
 			return err
 		}
-		if err := t.Check(now); err != nil {
+		if err := checkTerms(ctx, tx, t, now); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
@@ -210,6 +210,13 @@ func (s *Store) ChangeCycle(ctx context.Context, by policy.Actor, id int64, t ap
 			"name": t.Name, "due": t.DueAt, "name_before": c.Name, "due_before": c.DueAt,
 		})
 	})
+}
+
+func checkTerms(ctx context.Context, tx pgx.Tx, t appraisal.Terms, now time.Time) error {
+	if err := t.Check(now); err != nil {
+		return err
+	}
+	return checkZone(ctx, tx, t.DueZone, fault.Fieldsf(map[string]fault.Message{"zone": fault.Msg("cycle.zone_unknown")}))
 }
 
 func termArgs(by policy.Actor, id int64, t appraisal.Terms) pgx.NamedArgs {

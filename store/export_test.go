@@ -16,6 +16,9 @@ const ListMessagesSQL = listMessagesSQL
 
 var MatchingArgs = matching
 
+// CheckZone asks the database about a zone.
+var CheckZone = checkZone
+
 // HoldParses takes every turn to read a file, and has the next one wait for no
 // time at all, until the answer is called.
 func HoldParses() (giveBack func()) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"ciclo/internal/appraisal"
 	"ciclo/internal/fault"
 	"ciclo/internal/intake"
 	"ciclo/internal/policy"
@@ -189,11 +190,13 @@ func (s *Store) CreateTenant(ctx context.Context, name, locale, zone, contact st
 	bad := map[string]fault.Message{}
 	if name = strings.TrimSpace(name); name == "" || len([]rune(name)) > 200 {
 		bad["name"] = fault.Msg("tenant.name_length", "max", 200)
+	} else if why, right := intake.CheckLine(name); !right { // every message comes in this name
+		bad["name"] = why
 	}
 	if locale != "pt-BR" && locale != "en" {
 		bad["locale"] = fault.Msg("intake.locale_unknown")
 	}
-	if _, err := time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" {
+	if _, known := appraisal.Zone(zone); !known {
 		bad["zone"] = fault.Msg("tenant.zone_unknown", "zone", zone)
 	}
 	if contact != "" {
@@ -205,6 +208,10 @@ func (s *Store) CreateTenant(ctx context.Context, name, locale, zone, contact st
 		return 0, fault.Fieldsf(bad)
 	}
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		unknown := fault.Fieldsf(map[string]fault.Message{"zone": fault.Msg("tenant.zone_unknown", "zone", zone)})
+		if err := checkZone(ctx, tx, zone, unknown); err != nil {
+			return err
+		}
 		if err := tx.QueryRow(ctx, `
 			INSERT INTO tenants (name, locale, zone, contact_email)
 			VALUES (@name, @locale, @zone, nullif(@contact, '')::citext)

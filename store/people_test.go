@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"ciclo/internal/fault"
 	"ciclo/internal/policy"
@@ -114,11 +115,24 @@ func TestTheOperatorMakesTheFirstAdmin(t *testing.T) {
 	for _, tt := range []struct{ name, locale, zone, contact, field string }{
 		{"", "pt-BR", "UTC", "", "name"}, {"A", "xx", "UTC", "", "locale"}, {"A", "en", "Mars/Olympus", "", "zone"},
 		{"A", "en", "UTC", "x", "contact"}, {"Nova", "en", "UTC", "", "name"},
+		{"No\u202eva", "en", "UTC", "", "name"}, {"Nova\r\nBcc: x@y.example", "en", "UTC", "", "name"}, {"\u3164", "en", "UTC", "", "name"},
+		{"A", "en", "./UTC", "", "zone"}, {"A", "en", "localtime", "", "zone"},
 	} {
 		_, err := s.CreateTenant(t.Context(), tt.name, tt.locale, tt.zone, tt.contact)
 		if f := fault.As(err); f == nil || f.Fields[tt.field].Key == "" {
 			t.Errorf("CreateTenant(%+v) = %v", tt, err)
 		}
+	}
+	// our list of zones may be newer than the database's
+	err = pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		refusal := fault.Invalidf("tenant.zone_unknown", "zone", "Atlantis/Poseidonis")
+		if got := store.CheckZone(t.Context(), tx, "Atlantis/Poseidonis", refusal); got != refusal {
+			t.Errorf("CheckZone of a zone nobody knows = %v", got)
+		}
+		return store.CheckZone(t.Context(), tx, "America/Sao_Paulo", refusal) // the transaction goes on
+	})
+	if err != nil {
+		t.Error(err)
 	}
 	if n := howMany(t, pool, `SELECT count(*) FROM people WHERE tenant_id = $1`, tenant); n != 1 {
 		t.Errorf("%d people, want the admin alone", n)

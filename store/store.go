@@ -104,6 +104,25 @@ func isCode(err error, code string) bool {
 	return ok && pgErr.Code == code
 }
 
+// checkZone refuses a zone that the database does not know, whose list may be
+// older than ours: every later question about that zone's day would fail.
+func checkZone(ctx context.Context, tx pgx.Tx, zone string, refusal error) error {
+	attempt, err := tx.Begin(ctx) // a savepoint: the refusal must not end the transaction
+	if err != nil {
+		return fmt.Errorf("check a time zone: %w", err)
+	}
+	var here time.Time
+	err = attempt.QueryRow(ctx, `SELECT now() AT TIME ZONE @zone`, pgx.NamedArgs{"zone": zone}).Scan(&here)
+	if err == nil {
+		return attempt.Commit(ctx)
+	}
+	_ = attempt.Rollback(ctx)
+	if isCode(err, "22023") { // invalid_parameter_value
+		return refusal
+	}
+	return fmt.Errorf("check a time zone: %w", err)
+}
+
 // audit adds what was done, by whom, to what.
 func audit(ctx context.Context, tx pgx.Tx, by policy.Actor, act, objectType string, objectID int64, detail map[string]any) error {
 	if detail == nil {

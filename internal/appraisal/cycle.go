@@ -124,7 +124,7 @@ func EndOfDay(day time.Time, zone *time.Location) time.Time {
 // Check refuses terms that no cycle can have, field by field.
 func (t Terms) Check(now time.Time) error {
 	wrong := map[string]fault.Message{}
-	if _, err := time.LoadLocation(t.DueZone); err != nil || t.DueZone == "" || t.DueZone == "Local" {
+	if _, known := Zone(t.DueZone); !known {
 		wrong["zone"] = fault.Msg("cycle.zone_unknown")
 	}
 	if t.Name == "" {
