@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"ciclo/internal/fault"
+	"ciclo/internal/intake"
 	"ciclo/views"
 )
 
@@ -259,7 +260,7 @@ func cleanLine(s string, max int) (string, *fault.Message) {
 	}
 	s = norm.NFC.String(strings.TrimSpace(s))
 	switch {
-	case strings.ContainsFunc(s, hidden):
+	case strings.ContainsFunc(s, hidden), s != "" && !strings.ContainsFunc(s, seen):
 		return refuse("fault.text_controls")
 	case utf8.RuneCountInString(s) > max:
 		return refuse("fault.text_long", "max", max)
@@ -268,19 +269,13 @@ func cleanLine(s string, max int) (string, *fault.Message) {
 }
 
 // hidden reports characters that a reader cannot see and that change what the
-// reader sees: controls, line ends, direction marks, zero-width spaces.
-func hidden(c rune) bool {
-	switch {
-	case unicode.IsControl(c),
-		c >= 0x202A && c <= 0x202E,            // embeddings and overrides
-		c >= 0x2066 && c <= 0x2069,            // isolates
-		c == 0x200E, c == 0x200F, c == 0x061C, // marks
-		c == 0x2028, c == 0x2029, // line and paragraph separators
-		c == 0x200B, c == 0x2060, c == 0xFEFF:
-		return true
-	}
-	return false
-}
+// reader sees. Joiners stay: they hold emoji, and letters of some scripts, together.
+func hidden(c rune) bool { return !joins(c) && intake.Unseen(c) }
+
+// seen reports characters that show something by themselves.
+func seen(c rune) bool { return !joins(c) && !unicode.Is(unicode.Variation_Selector, c) }
+
+func joins(c rune) bool { return c == 0x200C || c == 0x200D }
 
 // parseID accepts 1 to 2^63-1, written the one way we write it.
 func parseID(s string) (int64, bool) {

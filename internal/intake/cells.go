@@ -29,15 +29,37 @@ func tidy(s string) string {
 	return s
 }
 
-// unseen answers the first character that a reader cannot see: controls, line
-// ends, and the marks that turn the direction of text round.
+// Unseen reports a character that a reader cannot see: controls, line ends, the
+// marks that turn the direction of text round, and fillers, which pass for
+// letters and show nothing.
+func Unseen(r rune) bool {
+	const blankBraille = 0x2800
+	return r == blankBraille || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point)
+}
+
+// unseen answers the first such character.
 func unseen(s string) (rune, bool) {
 	for _, r := range s {
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) {
+		if Unseen(r) {
 			return r, true
 		}
 	}
 	return 0, false
+}
+
+// CheckLine answers why a line of text cannot be kept, and whether it can:
+// every character of it can be seen and is whole.
+func CheckLine(s string) (why fault.Message, ok bool) {
+	switch r, bad := unseen(s); {
+	case bad && (r == '\n' || r == '\r'):
+		return fault.Msg("intake.line_end"), false
+	case bad:
+		return fault.Msg("intake.unseen", "char", visible(string(r))), false
+	case strings.ContainsRune(s, utf8.RuneError):
+		return fault.Msg("intake.damaged"), false
+	}
+	return fault.Message{}, true
 }
 
 // visible replaces what cannot be seen by its code point, so that a message

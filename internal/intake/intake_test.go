@@ -338,6 +338,7 @@ func TestNamesThatDeceive(t *testing.T) {
 	for _, tt := range []struct{ name, cell, want string }{
 		{"a direction override", "Ana \u202eoaB", "[U+202E]"},
 		{"a zero-width space", "Ana\u200bLeão", "[U+200B]"},
+		{"a filler that passes for a letter", "\u3164", "[U+3164]"},
 		{"a lost letter", "Jos\ufffd", "�"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

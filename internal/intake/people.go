@@ -242,19 +242,9 @@ func (l *lineReader) text(f Field) (*string, bool) {
 // clean reports whether a value can be kept: every character can be seen and
 // is whole, and there are not too many.
 func (l *lineReader) clean(f Field, at int, v string, max int) bool {
-	if r, bad := unseen(v); bad {
-		why := fault.Msg("intake.unseen", "char", visible(string(r)))
-		if r == '\n' || r == '\r' {
-			why = fault.Msg("intake.line_end")
-		}
+	if why, ok := CheckLine(v); !ok {
 		l.refuseAt(f, at, v, why)
 		return false
-	}
-	for _, r := range v {
-		if r == utf8.RuneError {
-			l.refuseAt(f, at, v, fault.Msg("intake.damaged"))
-			return false
-		}
 	}
 	if n := utf8.RuneCountInString(v); n > max {
 		l.refuseAt(f, at, v, fault.Msg("intake.too_long", "n", n, "max", max))
