@@ -40,7 +40,7 @@ func (h *Handlers) showProgress(w http.ResponseWriter, r *http.Request) error {
 		return h.redirect(w, r, cycleURL(id, ""))
 	}
 	l.Total = p.Total
-	return h.show(w, r, views.ProgressPage(l, p), views.MissingPanel(l, p))
+	return h.showList(w, r, l, views.ProgressPage(l, p), views.MissingPanel(l, p))
 }
 
 // showStanding answers GET /cycles/{id}/standing: the figures of the progress

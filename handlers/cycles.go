@@ -39,7 +39,7 @@ func (h *Handlers) listCycles(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l.Total = total
-	return h.show(w, r, views.CyclesPage(l, cycles), views.CyclesPanel(l, cycles))
+	return h.showList(w, r, l, views.CyclesPage(l, cycles), views.CyclesPanel(l, cycles))
 }
 
 // newCycle answers GET /cycles/new.

@@ -324,6 +324,12 @@ func TestThreeThousandPairsStayUsable(t *testing.T) {
 	b.get(cyclePath(id, "roster?department=Setor+3&sort=-reviewee")).want(t, 200, "300 de 3.012", "Pessoa 2993")
 	b.get(cyclePath(id, "roster?department=-")).want(t, 200, "300 de 3.012")
 	b.get(cyclePath(id, "roster?kind=manager")).want(t, 200, "Nada corresponde")
+	for _, page := range []string{"roster", "progress", "absences", "rehearsal"} {
+		got := b.get(cyclePath(id, page+"?page=9999"))
+		if page == "roster" && got.location != cyclePath(id, "roster?page=121") || got.status == 200 && strings.Contains(got.body, "9.999") {
+			t.Errorf("%s beyond its last page: %d %s", page, got.status, got.location)
+		}
+	}
 	b.get(cyclePath(id, "roster?sort=nonsense&page=-4&kind=x%25")).want(t, 200)
 	fragment := b.htmx().get(cyclePath(id, "roster?page=2")).want(t, 200, "26–50 de 3.012")
 	if strings.Contains(fragment.body, "<html") || !strings.Contains(b.get(cyclePath(id, "roster?page=2")).body, "26–50 de 3.012") {

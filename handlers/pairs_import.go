@@ -108,7 +108,10 @@ func (h *Handlers) pairsPreview(w http.ResponseWriter, r *http.Request, refusal 
 	if f := fault.As(refusal); f != nil {
 		preview.Problem = &f.Message
 	}
-	return h.refuse(w, r, refusal, views.PairsPreviewPage(l, preview), views.PairsPreviewPanel(l, preview))
+	if refusal != nil {
+		return h.refuse(w, r, refusal, views.PairsPreviewPage(l, preview), views.PairsPreviewPanel(l, preview))
+	}
+	return h.showList(w, r, l, views.PairsPreviewPage(l, preview), views.PairsPreviewPanel(l, preview))
 }
 
 func previewOf(p store.PairsImport) views.PairsPreview {

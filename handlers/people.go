@@ -21,7 +21,7 @@ func (h *Handlers) listPeople(w http.ResponseWriter, r *http.Request) error {
 	}
 	l.Total, l.All = d.Total, d.All
 	shown := views.Directory{People: personRows(d.People), Departments: d.Departments}
-	return h.show(w, r, views.PeoplePage(l, shown), views.PeoplePanel(l, shown))
+	return h.showList(w, r, l, views.PeoplePage(l, shown), views.PeoplePanel(l, shown))
 }
 
 // showPerson answers GET /people/{id}.

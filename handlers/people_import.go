@@ -145,7 +145,10 @@ func (h *Handlers) showImportStep(w http.ResponseWriter, r *http.Request, l view
 	if p.State == store.ImportConfirmed {
 		return h.render(w, r, statusOf(err), views.PeopleImportedPage(v), nil)
 	}
-	return h.render(w, r, statusOf(err), views.PeoplePreviewPage(l, v), views.PeopleLinesPanel(l, v))
+	if err != nil {
+		return h.refuse(w, r, err, views.PeoplePreviewPage(l, v), views.PeopleLinesPanel(l, v))
+	}
+	return h.showList(w, r, l, views.PeoplePreviewPage(l, v), views.PeopleLinesPanel(l, v))
 }
 
 func importView(p store.PeopleImport) views.PeopleImport {

@@ -21,7 +21,10 @@ func TestTheDirectoryIsSearchedAndFiltered(t *testing.T) {
 	b.get("/people?situation=left").want(t, http.StatusOK, "1 de 12 pessoas")
 	b.get("/people?department=Log%C3%ADstica&sort=-name").want(t, http.StatusOK, "6 de 12 pessoas", `aria-sort="descending"`)
 	b.get("/people?q=ninguem").want(t, http.StatusOK, "Ninguém com esses filtros", "Ver todas as pessoas")
-	b.get("/people?page=99").want(t, http.StatusOK)
+	// rows have gone since the address was kept: the last page, not "nobody yet"
+	if got := b.get("/people?sort=code&page=99").want(t, http.StatusSeeOther).location; got != "/people?sort=code" {
+		t.Errorf("a page beyond the last leads to %s", got)
+	}
 	b.get("/people?q=%00").want(t, http.StatusUnprocessableEntity)
 	b.get("/people?q=%E2%80%AE").want(t, http.StatusUnprocessableEntity)
 	b.get("/people?q=%27%25_").want(t, http.StatusOK)

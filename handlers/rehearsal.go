@@ -45,7 +45,10 @@ func (h *Handlers) rehearsalPage(w http.ResponseWriter, r *http.Request, refusal
 		return err
 	}
 	allowFrames(w)
-	return h.refuse(w, r, refusal, views.RehearsalPage(shown), views.RehearsalPanel(shown))
+	if refusal != nil {
+		return h.refuse(w, r, refusal, views.RehearsalPage(shown), views.RehearsalPanel(shown))
+	}
+	return h.showList(w, r, l, views.RehearsalPage(shown), views.RehearsalPanel(shown))
 }
 
 // sampleMail heads the message that the reviewer asked for would get; nil while
@@ -128,7 +131,7 @@ func (h *Handlers) listConcerns(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l.Total = concerns.Total
-	return h.show(w, r, views.ConcernsPage(l, about, concerns), views.ConcernsPanel(l, about, concerns))
+	return h.showList(w, r, l, views.ConcernsPage(l, about, concerns), views.ConcernsPanel(l, about, concerns))
 }
 
 // showActivation answers GET /cycles/{id}/activation: the dialog's question for

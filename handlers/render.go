@@ -161,6 +161,15 @@ func (h *Handlers) show(w http.ResponseWriter, r *http.Request, page, fragment t
 	return h.render(w, r, http.StatusOK, page, fragment)
 }
 
+// showList is show for one page of a list. Whoever asks for a page beyond the
+// last, as rows have gone since, is led to the last.
+func (h *Handlers) showList(w http.ResponseWriter, r *http.Request, l views.List, page, fragment templ.Component) error {
+	if last := l.Pages(); l.Page > last {
+		return h.redirect(w, r, l.PageURL(last))
+	}
+	return h.show(w, r, page, fragment)
+}
+
 // refuse answers a form that cannot be accepted: the same form, with what was
 // typed and what is wrong.
 func (h *Handlers) refuse(w http.ResponseWriter, r *http.Request, err error, page, fragment templ.Component) error {

@@ -29,7 +29,7 @@ func (h *Handlers) showRoster(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l.Total = roster.Total
-	return h.show(w, r, views.RosterPage(l, roster), views.RosterPanel(l, roster))
+	return h.showList(w, r, l, views.RosterPage(l, roster), views.RosterPanel(l, roster))
 }
 
 // department reads a department from an address: empty is all, "-" none.
@@ -338,7 +338,7 @@ func (h *Handlers) listAbsences(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l.Total = absences.Total
-	return h.show(w, r, views.AbsencesPage(l, absences), views.AbsencesPanel(l, absences))
+	return h.showList(w, r, l, views.AbsencesPage(l, absences), views.AbsencesPanel(l, absences))
 }
 
 // showExclusion answers GET /cycles/{id}/exclusions/{person}.

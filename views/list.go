@@ -76,7 +76,8 @@ func (l List) Pages() int {
 func (l List) first() int { return min(l.Offset()+1, l.Total) }
 func (l List) last() int  { return min(l.Offset()+l.Size, l.Total) }
 
-func (l List) pageURL(page int) string {
+// PageURL is the address of another page of the list.
+func (l List) PageURL(page int) string {
 	if page <= 1 {
 		return l.URL()
 	}

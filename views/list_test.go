@@ -10,8 +10,8 @@ func TestListKeepsItsPlace(t *testing.T) {
 	for _, tt := range []struct{ name, got, want string }{
 		{"a change starts at the first page", l.URL("state", "left"), "/people?q=ana&state=left"},
 		{"an empty value removes", l.URL("q", ""), "/people"},
-		{"the first page has no number", l.pageURL(1), "/people?q=ana"},
-		{"another page keeps the search", l.pageURL(2), "/people?page=2&q=ana"},
+		{"the first page has no number", l.PageURL(1), "/people?q=ana"},
+		{"another page keeps the search", l.PageURL(2), "/people?page=2&q=ana"},
 		{"the column in force turns round", l.sortURL("name"), "/people?q=ana&sort=-name"},
 		{"another column ascends", l.sortURL("due"), "/people?q=ana&sort=due"},
 	} {
