@@ -18,6 +18,7 @@ import (
 // open returns a store on a database of its own, and a company of n people.
 func open(t *testing.T, n int) (*store.Store, *pgxpool.Pool, storetest.Company) {
 	t.Helper()
+	t.Parallel()
 	pool := storetest.Pool(t)
 	s, err := store.New(pool)
 	if err != nil {

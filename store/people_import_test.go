@@ -35,7 +35,6 @@ func file(t *testing.T, name string) []byte {
 // openApart is open with codes that no file of testdata has.
 func openApart(t *testing.T, n int) (*store.Store, *pgxpool.Pool, storetest.Company) {
 	t.Helper()
-	t.Parallel()
 	s, pool, company := open(t, n)
 	storetest.Exec(t, pool, `
 		UPDATE people
@@ -207,7 +206,6 @@ func TestWhatTheRecordsSayAgainstALine(t *testing.T) {
 }
 
 func TestZerosThatASpreadsheetTookAway(t *testing.T) {
-	t.Parallel()
 	s, pool, company := open(t, 3)
 	p := preview(t, s, company.HR, header+"3;Carla 3;;Frota;;1\n2;Outra Pessoa;outra@x.example\n")
 	got := map[int][]string{}

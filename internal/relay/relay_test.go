@@ -35,6 +35,7 @@ type office struct {
 
 func newOffice(t *testing.T, reviewers int, script mailtest.Script) *office {
 	t.Helper()
+	t.Parallel()
 	pool := storetest.Pool(t)
 	config := pool.Config()
 	config.MaxConns = 20
