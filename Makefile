@@ -37,6 +37,7 @@ lint: ## Look for mistakes: go vet, staticcheck, checksums of vendored files
 	go vet -tags packaged ./internal/pg
 	go tool -modfile=tools.mod staticcheck ./...
 	cd static && sha256sum --quiet -c SHA256SUMS
+	cd e2e/testdata && sha256sum --quiet -c SHA256SUMS
 
 build: ## Build the static binary, bin/ciclo
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(RELEASE)" -o bin/ciclo ./cmd/ciclo

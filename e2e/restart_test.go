@@ -12,6 +12,7 @@ import (
 // their way. After the next start every reviewer has one event, and it has been
 // delivered; nothing else has moved.
 func TestKilledInMidDrain(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(scratch, "killed")
 	first := start(t, data)
 	hr := newPlain(t, first.url).signIn(hrManager)

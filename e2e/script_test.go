@@ -77,6 +77,7 @@ func (p *plain) activate(cycle, verb string) {
 
 // TestWithoutScript does the core of the work in a browser that runs none.
 func TestWithoutScript(t *testing.T) {
+	t.Parallel()
 	demo := shared(t)
 	const cycle = "Sem script 2026"
 	hr := newPlain(t, demo.url).signIn(hrManager)
