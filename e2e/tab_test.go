@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -242,19 +241,6 @@ func (b *tab) sees(texts ...string) {
 	for _, text := range texts {
 		b.until("to see "+text, `document.body && document.body.innerText.replace(/\s+/g, " ").includes(`+quoted(text)+`)`)
 	}
-}
-
-// reads takes the first match of an expression, its group if it has one, out of
-// what the page shows.
-func (b *tab) reads(pattern string) string {
-	b.t.Helper()
-	re := regexp.MustCompile(pattern)
-	var found []string
-	until(b.t, "to read "+pattern, patience, func() bool {
-		found = re.FindStringSubmatch(ask[string](b, `document.body.innerText.replace(/\s+/g, " ")`))
-		return found != nil
-	})
-	return found[len(found)-1]
 }
 
 // tabWords finds things as a person does: by what they say, where they can be hit.
