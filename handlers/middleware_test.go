@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"ciclo/handlers"
 	"ciclo/static"
@@ -113,6 +115,23 @@ func TestBodiesHaveLimits(t *testing.T) {
 	_, _ = io.WriteString(file, big)
 	_ = m.Close()
 	b.do(http.MethodPost, "/theme", m.FormDataContentType(), &body).want(t, http.StatusRequestEntityTooLarge)
+}
+
+// Whoever breaks off half-way has no answer to come, and is nobody's failure.
+func TestWhoLeavesIsNoFailure(t *testing.T) {
+	s := newSite(t)
+	for _, cookie := range []string{"", "ciclo=WHOEVERTHISMAYBE"} {
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		r := httptest.NewRequestWithContext(gone, http.MethodPost, "/theme", io.MultiReader(strings.NewReader("theme="), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Cookie", cookie)
+		w := httptest.NewRecorder()
+		s.handlers.Routes().ServeHTTP(w, r)
+		if w.Body.Len() > 0 || strings.Contains(s.log.String(), "level=ERROR") {
+			t.Errorf("with cookie %q: answered %q, logged %s", cookie, w.Body, s.log)
+		}
+	}
 }
 
 func TestFieldsRefuseWhatCannotBeShownOrStored(t *testing.T) {

@@ -81,10 +81,11 @@ func statusOf(err error) int { return statuses[fault.KindOf(err)] }
 // fail answers an error: a fault in its own words, anything else as an apology.
 // To htmx it goes into the page's #problem region; the panel stays as it was.
 func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		return // nobody is waiting for an answer any more
-	}
+	gone := r.Context().Err() != nil // nobody is waiting for an answer any more
 	kind := fault.KindOf(err)
+	if gone && (kind != fault.Internal || errors.Is(err, context.Canceled)) {
+		return
+	}
 	if kind == fault.Internal {
 		h.log.ErrorContext(r.Context(), "request failed", "err", err, "request_id", requestID(r), "route", route(r))
 	}
@@ -122,7 +123,7 @@ func (h *Handlers) answerProblem(w http.ResponseWriter, r *http.Request, status 
 		w.Header().Set("HX-Reswap", "innerHTML")
 		w.Header().Set("HX-Push-Url", "false")
 	}
-	if err := h.render(w, r, status, page, fragment); err != nil {
+	if err := h.render(w, r, status, page, fragment); err != nil && r.Context().Err() == nil {
 		h.log.ErrorContext(r.Context(), "error page failed", "err", err, "request_id", requestID(r))
 		http.Error(w, words, http.StatusInternalServerError)
 	}

@@ -29,7 +29,9 @@ func (h *Handlers) identifyViewer(next http.Handler) http.Handler {
 		r = r.WithContext(i18n.With(r.Context(), preferredLocale(r, "")))
 		ss, err := h.current(r) // also puts gorilla's registry into r's context
 		if err != nil {
-			h.log.ErrorContext(r.Context(), "session unknown", "err", err, "request_id", requestID(r))
+			if r.Context().Err() == nil {
+				h.log.ErrorContext(r.Context(), "session unknown", "err", err, "request_id", requestID(r))
+			}
 			h.fail(w, r, fault.New(fault.Busy, "fault.busy"))
 			return
 		}
