@@ -42,6 +42,13 @@ func (h *Handlers) stagePairs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	head, err := h.store.Cycle(r.Context(), actor(r), id) // before the work of reading
+	if err != nil {
+		return err
+	}
+	if err := head.Edit(); err != nil {
+		return err
+	}
 	in, err := readForm(r)
 	if err != nil {
 		return err

@@ -30,6 +30,11 @@ const (
 // and changes nothing else. The file's own faults and what the records say
 // against a line stand beside it.
 func (s *Store) StagePairs(ctx context.Context, by policy.Actor, id int64, sheet *intake.Sheet, mode string) (importID int64, err error) {
+	giveBack, err := takeParse(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer giveBack()
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		c, _, err := openDraft(ctx, tx, by, id, shareCycle)
 		if err != nil {

@@ -372,12 +372,18 @@ func TestAStagedFileIsItsImportersForADay(t *testing.T) {
 func TestAThirdFileAtOnceIsToldToComeBack(t *testing.T) {
 	s, _, company := open(t, 2)
 	p := preview(t, s, company.HR, header+"X1;Xavier")
+	cycle := draft(t, s, company, "2026.2")
+	pairs, err := store.ReadFile(t.Context(), "pares.csv", []byte("avaliado;avaliador;tipo\n1;2;par\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	giveBack := store.HoldParses()
+	_, stagingPairs := s.StagePairs(t.Context(), company.HR, cycle, pairs, store.MergePairs)
 	_, staging := s.StagePeople(t.Context(), company.HR, "x.csv", []byte(header+"X1;Xavier"))
 	comparing := s.ComparePeople(t.Context(), company.HR, p.ID, p.Mapping, p.DateOrder)
 	giveBack()
-	if fault.KindOf(staging) != fault.Busy || fault.KindOf(comparing) != fault.Busy {
-		t.Errorf("staging: %v; comparing: %v", staging, comparing)
+	if fault.KindOf(staging) != fault.Busy || fault.KindOf(comparing) != fault.Busy || fault.KindOf(stagingPairs) != fault.Busy {
+		t.Errorf("staging: %v; comparing: %v; staging pairs: %v", staging, comparing, stagingPairs)
 	}
 	preview(t, s, company.HR, header+"X1;Xavier")
 }
