@@ -107,7 +107,7 @@ func New(o Options) (*Relay, error) {
 		Queues:                      queues,
 		Workers:                     workers,
 		JobTimeout:                  jobTimeout,
-		Logger:                      slog.New(quiet{r.log.Handler()}),
+		Logger:                      slog.New(quietly(r.log.Handler())),
 		Middleware:                  o.Middleware,
 		CompletedJobRetentionPeriod: time.Hour, // the row is the history; River's is not
 		PeriodicJobs:                []*river.PeriodicJob{every(outbox.SweepEvery, outbox.SweepArgs{}), every(outbox.TidyEvery, outbox.TidyArgs{})},
@@ -149,13 +149,6 @@ func (r *Relay) Stop(ctx context.Context) error {
 		return fmt.Errorf("stop the relay: %w", err)
 	}
 	return nil
-}
-
-// quiet drops River's informational chatter; its warnings and errors stay.
-type quiet struct{ slog.Handler }
-
-func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
 }
 
 // alone keeps messages that may kill their worker away from the others. Every
