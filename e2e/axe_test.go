@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -123,7 +124,7 @@ const small = `(() => [...document.querySelectorAll("a[href], button, input:not(
 // a desk and on a phone, with its dialogs open and its faults shown.
 func TestEveryPageForEverybody(t *testing.T) {
 	browser(t)
-	demo := shared(t)
+	demo := start(t, filepath.Join(scratch, "pages")) // its people change their language
 	w := newWorld(t, demo)
 	found := &findings{where: map[string][]string{}}
 
