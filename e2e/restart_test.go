@@ -19,33 +19,11 @@ func TestKilledInMidDrain(t *testing.T) {
 	hr.importPeople()
 	cycle := hr.newCycle("Interrompido 2026")
 	hr.importPairs(cycle)
-	db := first.database(t)
 	const ours = `FROM outbox_events e JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id WHERE c.name = 'Interrompido 2026'`
-
-	killed := make(chan int, 1)
-	go func() { // watches from the side: the drain is over in seconds
-		defer close(killed)
-		for {
-			var delivered int
-			if err := db.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE e.status = 'delivered') `+ours).Scan(&delivered); err != nil {
-				return // the database went first: the test says so below
-			}
-			if delivered >= 20 {
-				first.kill()
-				killed <- delivered
-				return
-			}
-		}
-	}()
-	hr.open(cycle + "/activation")
-	hr.pressUnheard("Ativar e enviar 307 e-mails") // its answer may be lost with the process
-	seen, ok := <-killed
-	if !ok {
-		t.Fatal("the drain could not be watched")
-	}
+	seen := first.interrupt(t, hr, cycle, ours, first.kill)
 
 	second := start(t, data)
-	db = second.database(t)
+	db := second.database(t)
 	left := one[int](t, db, `SELECT count(*) FILTER (WHERE e.status <> 'delivered') `+ours)
 	if left == 0 {
 		t.Fatalf("killed after %d, yet nothing was left to send: the drain was not interrupted", seen)
@@ -72,7 +50,50 @@ func TestKilledInMidDrain(t *testing.T) {
 	t.Logf("killed after %d of 307, %d were left", seen, left)
 
 	// The people who were told before the cut and after it can all come in.
-	newPlain(t, second.url).signIn(hrManager).open(cycle+"/receipt").sees("as contas fecham", "307")
+	hr = newPlain(t, second.url).signIn(hrManager)
+	hr.open(cycle+"/receipt").sees("as contas fecham", "307")
+
+	// Ctrl-C lets what is being sent end: nobody is written to twice for it.
+	polite := hr.newCycle("Parado 2026")
+	hr.importPairs(polite)
+	const theirs = `FROM outbox_events e JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id WHERE c.name = 'Parado 2026'`
+	second.interrupt(t, hr, polite, theirs, second.stop)
+	db = start(t, data).database(t)
+	until(t, "everything to be delivered", 90*time.Second, func() bool {
+		return one[int](t, db, `SELECT count(*) FILTER (WHERE e.status <> 'delivered') `+theirs) == 0
+	})
+	if tries := one[string](t, db, `SELECT count(*) || ' events, ' || sum(e.attempts) || ' tries' `+theirs); tries != "307 events, 307 tries" {
+		t.Errorf("stopped in mid-drain: %s", tries)
+	}
+}
+
+// interrupt activates a cycle and ends the demo once twenty of its messages
+// have gone out; it answers how many had.
+func (p *product) interrupt(t *testing.T, hr *plain, cycle, events string, end func()) int {
+	t.Helper()
+	db := p.database(t)
+	ended := make(chan int, 1)
+	go func() { // watches from the side: the drain is over in seconds
+		defer close(ended)
+		for {
+			var delivered int
+			if err := db.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE e.status = 'delivered') `+events).Scan(&delivered); err != nil {
+				return // the database went first: the test says so below
+			}
+			if delivered >= 20 {
+				end()
+				ended <- delivered
+				return
+			}
+		}
+	}()
+	hr.open(cycle + "/activation")
+	hr.pressUnheard("Ativar e enviar 307 e-mails") // its answer may be lost with the process
+	seen, ok := <-ended
+	if !ok {
+		t.Fatal("the drain could not be watched")
+	}
+	return seen
 }
 
 func evaluations(t *testing.T, db *pgx.Conn) string {

@@ -45,7 +45,7 @@ func (c demoCommand) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = server.Stop() }()
-	catcher, err := demo.StartCatcher(ctx)
+	catcher, err := demo.StartCatcher(context.WithoutCancel(ctx)) // outlives ctx: what is being sent then must still arrive
 	if err != nil {
 		return err
 	}
