@@ -32,8 +32,7 @@ type variables struct {
 	SecretKeys         string `env:"SECRET_KEYS" about:"keys of review links, as kid:base64,…; the first signs, all verify (ciclo config key makes one)"`
 	SecretKeysFile     string `env:"SECRET_KEYS_FILE" about:"a file that holds SECRET_KEYS instead"`
 	SMTPURL            string `env:"SMTP_URL" about:"the mail server, as smtp://user:password@host:587 or smtps://…:465"`
-	SMTPMaxConnections string `env:"SMTP_MAX_CONNECTIONS" envDefault:"8" about:"connections to it at most, over all processes"`
-	SMTPRate           string `env:"SMTP_RATE" envDefault:"0" about:"messages a minute at most, over all processes; 0 is as many as it takes"`
+	SMTPMaxConnections string `env:"SMTP_MAX_CONNECTIONS" envDefault:"8" about:"connections to it that one process keeps at most"`
 	MailFrom           string `env:"MAIL_FROM" about:"the sender's address"`
 	TrustedProxies     string `env:"TRUSTED_PROXIES" about:"addresses or networks whose X-Forwarded-For is believed, separated by commas"`
 	Migrate            string `env:"MIGRATE" envDefault:"0" about:"1: serve and work migrate the database before they start"`
@@ -49,7 +48,6 @@ type config struct {
 	Keys               links.Ring
 	SMTP               smtp.Server
 	SMTPMaxConnections int
-	SMTPRate           int // a minute; 0: no limit
 	MailFrom           mail.Address
 	TrustedProxies     []netip.Prefix
 	Migrate            bool
@@ -84,7 +82,6 @@ func loadConfig(required ...string) (config, error) {
 		Keys:               read(&r, "SECRET_KEYS", r.fromFile("SECRET_KEYS_FILE", v.SecretKeys, v.SecretKeysFile), keyRing),
 		SMTP:               read(&r, "SMTP_URL", v.SMTPURL, smtpServer),
 		SMTPMaxConnections: read(&r, "SMTP_MAX_CONNECTIONS", v.SMTPMaxConnections, between(1, 100)),
-		SMTPRate:           read(&r, "SMTP_RATE", v.SMTPRate, between(0, 1_000_000)),
 		MailFrom:           read(&r, "MAIL_FROM", v.MailFrom, mailAddress),
 		TrustedProxies:     read(&r, "TRUSTED_PROXIES", v.TrustedProxies, networks),
 		Migrate:            read(&r, "MIGRATE", v.Migrate, yesOrNo),

@@ -39,13 +39,13 @@ func settle(t *testing.T, settings ...map[string]string) {
 }
 
 func TestSettingsAreReadAndDefaultsApply(t *testing.T) {
-	settle(t, good, map[string]string{"TRUSTED_PROXIES": "10.0.0.7/8, ::1", "SMTP_RATE": "30", "MIGRATE": "1"})
+	settle(t, good, map[string]string{"TRUSTED_PROXIES": "10.0.0.7/8, ::1", "MIGRATE": "1"})
 	c, err := loadConfig(toServe...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.BaseURL.String() != "https://ciclo.example.com" || c.Listen != "127.0.0.1:8080" || c.SMTP.Addr() != "mail.example.com:587" ||
-		c.SMTPMaxConnections != 8 || c.SMTPRate != 30 || !c.Migrate || c.MailFrom.Address != "ciclo@example.com" || c.LogFormat != "auto" {
+		c.SMTPMaxConnections != 8 || !c.Migrate || c.MailFrom.Address != "ciclo@example.com" || c.LogFormat != "auto" {
 		t.Errorf("loadConfig() = %+v", c)
 	}
 	if got := c.TrustedProxies; len(got) != 2 || got[0].String() != "10.0.0.0/8" || got[1].String() != "::1/128" {
@@ -66,7 +66,7 @@ func TestAWrongSettingIsNamed(t *testing.T) {
 		{"the example's key", "SECRET_KEYS", "k1:" + exampleKey, "SECRET_KEYS holds the key of .env.example"},
 		{"mail by the web", "SMTP_URL", "https://mail", "SMTP_URL must begin with smtp://"},
 		{"no connection", "SMTP_MAX_CONNECTIONS", "0", "SMTP_MAX_CONNECTIONS must be"},
-		{"half a message", "SMTP_RATE", "0.5", "SMTP_RATE must be"},
+		{"half a connection", "SMTP_MAX_CONNECTIONS", "0.5", "SMTP_MAX_CONNECTIONS must be"},
 		{"a sender without a domain", "MAIL_FROM", "ciclo", "MAIL_FROM must be"},
 		{"a proxy by name", "TRUSTED_PROXIES", "10.0.0.1,proxy", `TRUSTED_PROXIES holds "proxy"`},
 		{"maybe migrate", "MIGRATE", "maybe", "MIGRATE must be 1 or 0"},
