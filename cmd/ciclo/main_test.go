@@ -121,6 +121,8 @@ func TestMigrateFromTheCommandLine(t *testing.T) {
 		want string
 	}{
 		{"migrate status", 1, "missing: 000001_"},
+		{"status", 1, "ciclo migrate up"},
+		{"tenant create Nova", 1, "ciclo migrate up"},
 		{"migrate up", 0, "River"},
 		{"migrate status", 0, "River"},
 		{"migrate down 0", 1, "1 or more"},

@@ -30,6 +30,9 @@ func onDatabase(ctx context.Context, do func(config, *store.Store) error) error 
 	if err != nil {
 		return err
 	}
+	if err := upToDate(ctx, s); err != nil {
+		return err
+	}
 	return inEnglish(do(c, s))
 }
 

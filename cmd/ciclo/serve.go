@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"ciclo/migrations"
+	"ciclo/store"
 )
 
 // serveCommand answers people, and works the outbox unless told otherwise.
@@ -84,9 +85,17 @@ func openProduction(ctx context.Context) (*app, error) {
 	return a, nil
 }
 
+// upToDate refuses a database that lacks what we would ask it for.
+func upToDate(ctx context.Context, s *store.Store) error {
+	if err := s.Ready(ctx, migrations.Latest()); err != nil {
+		return fmt.Errorf("%w; bring it up to date with: ciclo migrate up", err)
+	}
+	return nil
+}
+
 func (a *app) fitForProduction(ctx context.Context) error {
-	if err := a.store.Ready(ctx, migrations.Latest()); err != nil {
-		return fmt.Errorf("%w; bring it up to date with: ciclo migrate up (or set MIGRATE=1)", err)
+	if err := upToDate(ctx, a.store); err != nil {
+		return fmt.Errorf("%w (or set MIGRATE=1)", err)
 	}
 	demo, err := a.store.IsDemo(ctx)
 	if err != nil {
