@@ -85,7 +85,7 @@ func TestMessagesByStateAndCause(t *testing.T) {
 	}{
 		{"", []int64{e[0], e[1], e[2]}, []string{"Endereço não existe", "Caixa cheia", "User unknown", "Enviar de novo as 3", "deliveries-live", "10 mensagens deste ciclo", "1 de 5"}},
 		{"cause=address", []int64{e[0], e[1]}, []string{"Corrigir e reenviar"}},
-		{"cause=mailbox_full", []int64{e[2]}, []string{"Enviar a 1 de novo"}},
+		{"cause=mailbox_full", []int64{e[2]}, []string{"Enviar a mensagem de novo"}},
 		{"q=carla", []int64{e[2]}, nil},
 		{"q=nobody", nil, []string{"Nenhuma mensagem com este filtro"}},
 		{"state=retrying", []int64{e[3]}, []string{"Servidor pediu para esperar", "Próxima tentativa: "}},
@@ -222,8 +222,8 @@ func TestRetryOneChosenAndAll(t *testing.T) {
 		t.Errorf("the rows are %q and %q", s.row(e[2]), s.row(e[0]))
 	}
 
-	b.get(list).want(t, http.StatusOK, "Enviar de novo as 3 mensagens de “Avaliação 2026.2”?", "Uma tem endereço que não existe", "Só as outras 2")
-	b.get("/deliveries/retry?all=1&"+strings.TrimPrefix(list, "/deliveries?")).want(t, http.StatusOK, "Enviar de novo as 3 mensagens", "Uma tem endereço que não existe")
+	b.get(list).want(t, http.StatusOK, "Enviar de novo as 3 mensagens de “Avaliação 2026.2”?", "Um endereço não existe", "Só as outras 2")
+	b.get("/deliveries/retry?all=1&"+strings.TrimPrefix(list, "/deliveries?")).want(t, http.StatusOK, "Enviar de novo as 3 mensagens", "Um endereço não existe")
 	b.post("/deliveries/retry", "all", "1", "cycle", fmt.Sprint(cycle), "except", "address").want(t, http.StatusSeeOther)
 	if s.row(e[3]) != "failed 1/5 mail" || s.row(e[4]) != "pending 1/6 mail" || s.row(e[5]) != "pending 1/6 mail" {
 		t.Errorf("the rows are %q, %q and %q", s.row(e[3]), s.row(e[4]), s.row(e[5]))

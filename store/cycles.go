@@ -11,6 +11,7 @@ import (
 
 	"ciclo/internal/appraisal"
 	"ciclo/internal/fault"
+	"ciclo/internal/outbox"
 	"ciclo/internal/policy"
 )
 
@@ -391,7 +392,7 @@ func (s *Store) CloseCycle(ctx context.Context, by policy.Actor, id int64) (expi
 		if expired, err = endEvaluations(ctx, tx, by.TenantID, id, appraisal.Close, ""); err != nil {
 			return err
 		}
-		messages, err := cancelMessages(ctx, tx, by.TenantID, id, "reason.cycle_closed")
+		messages, err := cancelMessages(ctx, tx, by.TenantID, id, outbox.ReasonCycleClosed)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ var _ = register(words{
 		One:  Text{"{n} mensagem", "{n} message"},
 		Many: Text{"{n} mensagens", "{n} messages"},
 	},
-	"messages.accepted_share": Text{"{share} aceitas pelo servidor", "{share} accepted by the server"},
+	"messages.accepted_share": Text{"{share} dos e-mails aceitos pelo servidor", "{share} of the e-mails accepted by the server"},
 	"messages.updated":        Text{"atualizado às {when}", "updated at {when}"},
 	"messages.oldest_due":     Text{"a mais antiga espera {age}", "the oldest has waited {age}"},
 	"messages.all_cycles":     Text{"Todos os ciclos", "All cycles"},
@@ -42,15 +42,15 @@ var _ = register(words{
 	"messages.waits_since":    Text{"Espera a vez desde {when}.", "Waiting for its turn since {when}."},
 	"messages.being_sent":     Text{"Está sendo enviada agora.", "It is being sent now."},
 	"messages.accepted_at":    Text{"O servidor de e-mail aceitou a mensagem. Se ela for devolvida pelo destino depois, o aviso chega ao endereço remetente, não a esta página.", "The mail server accepted the message. If it is returned later, the notice reaches the sender’s address, not this page."},
-	"messages.paper":          Text{"A pessoa não tem e-mail: entregue o convite em mãos, ou ponha um endereço.", "This person has no e-mail: hand the invitation over, or give an address."},
-	"messages.paper_all":      Text{"Estas pessoas não têm e-mail. Entregue o convite em mãos e marque, ou abra a linha e dê um endereço.", "These people have no e-mail. Hand the invitation over and mark it, or open the row and give an address."},
+	"messages.paper":          Text{"A pessoa não tem e-mail. Ponha um endereço, e o convite sai por e-mail; ou avise-a pessoalmente e marque.", "This person has no e-mail. Give an address, and the invitation goes by e-mail; or tell them in person and mark it."},
+	"messages.paper_all":      Text{"Estas pessoas não têm e-mail. Abra a linha e ponha um endereço, e o convite sai por e-mail; ou avise-as pessoalmente e marque.", "These people have no e-mail. Open the row and give an address, and the invitation goes by e-mail; or tell them in person and mark it."},
 	"messages.handed_at":      Text{"O convite foi entregue em mãos.", "The invitation was handed over."},
 	"messages.because":        Text{"Motivo: {reason}", "Reason: {reason}"},
 	"messages.no_reason":      Text{"Sem motivo registrado.", "No reason on record."},
 
 	"messages.retry_all": Count{
-		One:  Text{"Enviar a {n} de novo", "Send the {n} again"},
-		Many: Text{"Enviar de novo as {n}", "Send all {n} again"},
+		One:  Text{"Enviar a mensagem de novo", "Send the message again"},
+		Many: Text{"Enviar de novo as {n} mensagens", "Send the {n} messages again"},
 	},
 	"messages.retry_selected": Text{"Enviar de novo", "Send again"},
 	"messages.retry":          Text{"Enviar de novo", "Send again"},
@@ -77,8 +77,8 @@ var _ = register(words{
 	"messages.retry_all_filter": Text{"Só as que o filtro mostra agora.", "Only those that the filter shows now."},
 	"messages.retry_all_dead": Count{
 		Zero: Text{"Nenhuma tem endereço que não existe.", "None has an address that does not exist."},
-		One:  Text{"Uma tem endereço que não existe: sem correção, deve falhar outra vez.", "One has an address that does not exist: uncorrected, it is likely to fail again."},
-		Many: Text{"{n} têm endereço que não existe: sem correção, devem falhar outra vez.", "{n} have an address that does not exist: uncorrected, they are likely to fail again."},
+		One:  Text{"Um endereço não existe: sem correção, a mensagem deve falhar outra vez.", "One address does not exist: uncorrected, the message is likely to fail again."},
+		Many: Text{"{n} endereços não existem: sem correção, essas mensagens devem falhar outra vez.", "{n} addresses do not exist: uncorrected, those messages are likely to fail again."},
 	},
 	"messages.retry_others": Count{
 		One:  Text{"Só a outra", "Only the other one"},
@@ -114,11 +114,11 @@ var _ = register(words{
 	"messages.wrong_text":  Text{"Corrija no cadastro da pessoa e envie de novo. Se alguma tentativa pode ter chegado ao endereço errado, o link antigo deixa de valer.", "Correct the person’s record and send again. If an attempt may have reached the wrong address, the old link stops working."},
 
 	"message.tab.failed":    Text{"Falharam", "Failed"},
-	"message.tab.retrying":  Text{"Em nova tentativa", "Being tried again"},
-	"message.tab.queued":    Text{"Na fila", "In the queue"},
-	"message.tab.sending":   Text{"Sendo enviadas", "Being sent"},
+	"message.tab.retrying":  Text{"Nova tentativa", "Trying again"},
+	"message.tab.queued":    Text{"Na fila", "Queued"},
+	"message.tab.sending":   Text{"Saindo", "Sending"},
 	"message.tab.accepted":  Text{"Aceitas", "Accepted"},
-	"message.tab.handout":   Text{"Em mãos, por entregar", "To hand over"},
+	"message.tab.handout":   Text{"Por entregar em mãos", "To hand over"},
 	"message.tab.handed":    Text{"Entregues em mãos", "Handed over"},
 	"message.tab.cancelled": Text{"Canceladas", "Cancelled"},
 
@@ -163,7 +163,7 @@ var _ = register(words{
 	"message.correct_title":    Text{"Corrigir o endereço e enviar de novo", "Correct the address and send again"},
 	"message.correct_accepted": Text{"Foi para o endereço errado?", "Did it go to the wrong address?"},
 	"message.give_title":       Text{"A pessoa tem e-mail agora?", "Does this person have e-mail now?"},
-	"message.give_text":        Text{"O endereço fica no cadastro e o convite sai por e-mail, não mais em papel.", "The address is kept on file and the invitation goes by e-mail, no longer on paper."},
+	"message.give_text":        Text{"O endereço fica no cadastro e o convite sai por e-mail.", "The address is kept on file and the invitation goes by e-mail."},
 	"message.email":            Text{"E-mail", "E-mail"},
 	"message.email_help":       Text{"Como está no cadastro. Mude só o que estiver errado.", "As it is on file. Change only what is wrong."},
 	"message.email_help_like":  Text{"Como está no cadastro. O domínio mais comum na organização é {domain}: seria {address}?", "As it is on file. The commonest domain here is {domain}: is it {address}?"},
@@ -245,11 +245,11 @@ var _ = register(words{
 
 	"messages.today": Text{"hoje, {clock}", "today, {clock}"},
 
-	// what the relay says when it looks a last time and the message must not leave
-	"message.cancelled_because.cancelled by a person before it was sent": Text{"cancelada por uma pessoa antes de sair", "cancelled by a person before it left"},
-	"message.cancelled_because.the cycle was cancelled":                  Text{"o ciclo foi cancelado antes do envio", "the cycle was cancelled before it was sent"},
-	"message.cancelled_because.the cycle is closed":                      Text{"o ciclo foi encerrado antes do envio", "the cycle was closed before it was sent"},
-	"message.cancelled_because.nothing is left to review":                Text{"a pessoa já enviou todas as avaliações", "the person has submitted every review"},
+	// our own reasons, by the codes of outbox.Reasons; what a person wrote stands as it is
+	"message.cancelled_because.asked":           Text{"cancelada por uma pessoa antes de sair", "cancelled by a person before it left"},
+	"message.cancelled_because.cycle_cancelled": Text{"o ciclo foi cancelado antes do envio", "the cycle was cancelled before it was sent"},
+	"message.cancelled_because.cycle_closed":    Text{"o ciclo foi encerrado antes do envio", "the cycle was closed before it was sent"},
+	"message.cancelled_because.nothing_left":    Text{"a pessoa já enviou todas as avaliações", "the person has submitted every review"},
 
 	"age.seconds": Count{One: Text{"há {n} segundo", "for {n} second"}, Many: Text{"há {n} segundos", "for {n} seconds"}},
 	"age.minutes": Count{One: Text{"há {n} minuto", "for {n} minute"}, Many: Text{"há {n} minutos", "for {n} minutes"}},

@@ -46,6 +46,18 @@ const (
 // EvaluationAssigned asks one reviewer for all their reviews of one cycle.
 const EvaluationAssigned = "evaluation.assigned"
 
+// Reasons of ours why a message was cancelled; what a person wrote stands in
+// their place. The catalogue key is "message.cancelled_because." and the code.
+const (
+	ReasonAsked          = "asked"           // by a person, while it was being sent
+	ReasonCycleCancelled = "cycle_cancelled" // before it left
+	ReasonCycleClosed    = "cycle_closed"    // before it left
+	ReasonNothingLeft    = "nothing_left"    // the reviewer has submitted everything
+)
+
+// Reasons lists them.
+var Reasons = []string{ReasonAsked, ReasonCycleCancelled, ReasonCycleClosed, ReasonNothingLeft}
+
 // Limits of the relay.
 const (
 	MaxAttempts = 5

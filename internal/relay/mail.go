@@ -87,13 +87,13 @@ func mayLeave(inv store.Invitation) (Result, bool) {
 	case !inv.Ours:
 		return Result{Lost: true}, false
 	case inv.CancelRequested:
-		return Result{Cancelled: "cancelled by a person before it was sent"}, false
+		return Result{Cancelled: outbox.ReasonAsked}, false
 	case inv.State == appraisal.CycleCancelled:
-		return Result{Cancelled: "the cycle was cancelled"}, false
+		return Result{Cancelled: outbox.ReasonCycleCancelled}, false
 	case inv.State != appraisal.CycleActive:
-		return Result{Cancelled: "the cycle is " + string(inv.State)}, false
+		return Result{Cancelled: outbox.ReasonCycleClosed}, false
 	case len(inv.Reviews) == 0:
-		return Result{Cancelled: "nothing is left to review"}, false
+		return Result{Cancelled: outbox.ReasonNothingLeft}, false
 	case inv.Left:
 		return failed(outbox.Permanent, outbox.CauseNoAddress, inv.Email, "the reviewer has left the company"), false
 	case inv.Email == "":

@@ -289,9 +289,9 @@ func TestRefusedSenderCostsNoRow(t *testing.T) {
 
 func TestStateIsReadAgainAtSendTime(t *testing.T) {
 	for _, tt := range []struct{ name, change, want, why string }{
-		{"the cycle was cancelled", `UPDATE cycles SET state = 'cancelled', cancelled_at = now(), cancelled_by = owner_id, cancel_reason = 'x'`, "cancelled 1: 3", "the cycle was cancelled"},
-		{"everything was submitted", `UPDATE evaluations SET state = 'submitted', submitted_at = now(), submitted_via = 'session'`, "cancelled 1: 3", "nothing is left to review"},
-		{"a cancellation was asked for", `UPDATE outbox_events SET cancel_requested = true`, "cancelled 1: 3", "cancelled by a person before it was sent"},
+		{"the cycle was cancelled", `UPDATE cycles SET state = 'cancelled', cancelled_at = now(), cancelled_by = owner_id, cancel_reason = 'x'`, "cancelled 1: 3", outbox.ReasonCycleCancelled},
+		{"everything was submitted", `UPDATE evaluations SET state = 'submitted', submitted_at = now(), submitted_via = 'session'`, "cancelled 1: 3", outbox.ReasonNothingLeft},
+		{"a cancellation was asked for", `UPDATE outbox_events SET cancel_requested = true`, "cancelled 1: 3", outbox.ReasonAsked},
 		{"the address is gone", `UPDATE people SET email = NULL`, "failed 1: 3", ""},
 		{"the reviewer left", `UPDATE people SET left_on = current_date - 1`, "failed 1: 3", ""},
 	} {
