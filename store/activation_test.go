@@ -11,6 +11,7 @@ import (
 
 	"ciclo/internal/appraisal"
 	"ciclo/internal/fault"
+	"ciclo/internal/policy"
 	"ciclo/store"
 	"ciclo/store/storetest"
 )
@@ -135,6 +136,10 @@ func TestBlockersRefuseTheWholeActivation(t *testing.T) {
 		{"a person nobody reviews",
 			`INSERT INTO participants (tenant_id, cycle_id, person_id, source) SELECT tenant_id, id, activated_by, 'page' FROM (SELECT tenant_id, id, owner_id AS activated_by FROM cycles) c`,
 			`DELETE FROM participants p WHERE NOT EXISTS (SELECT FROM evaluations e WHERE e.reviewee_id = p.person_id)`, `SELECT 1`},
+		{"somebody left out who is still in the map",
+			`UPDATE participants SET excluded_at = now(), exclusion_reason = 'licença' WHERE person_id = (SELECT min(reviewee_id) FROM evaluations)`,
+			`UPDATE participants SET excluded_at = NULL, exclusion_reason = NULL`,
+			`SELECT count(*) FROM evaluations e JOIN participants p ON p.person_id = e.reviewee_id AND p.excluded_at IS NOT NULL`},
 		{"no contact", `UPDATE tenants SET contact_email = NULL`, `UPDATE tenants SET contact_email = 'rh@example.test'`, `SELECT 1`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -145,6 +150,9 @@ func TestBlockersRefuseTheWholeActivation(t *testing.T) {
 			pairs := at(t, pool, cycle).Planned
 			storetest.Exec(t, pool, tt.spoil)
 			want := storetest.One[int](t, pool, tt.blockers)
+			if n := blockersAtHome(t, s, company.HR); n != want {
+				t.Errorf("the first page counts %d blockers, want %d", n, want)
+			}
 			_, err := s.ActivateCycle(t.Context(), company.HR, cycle)
 			if f := fault.As(err); want == 0 || f == nil || f.Key != "cycle.has_blockers" || f.Args[3] != want {
 				t.Fatalf("ActivateCycle() = %v, want %d blockers", err, want)
@@ -167,6 +175,19 @@ func TestEmptyRosterIsRefused(t *testing.T) {
 	if f := fault.As(err); f == nil || f.Key != "cycle.has_blockers" {
 		t.Errorf("ActivateCycle() = %v, want blockers", err)
 	}
+	if n := blockersAtHome(t, s, company.HR); n != 1 {
+		t.Errorf("the first page counts %d blockers, want 1", n)
+	}
+}
+
+// blockersAtHome is what the first page counts of the only draft.
+func blockersAtHome(t *testing.T, s *store.Store, by policy.Actor) int {
+	t.Helper()
+	home, err := s.NeedsMe(t.Context(), by)
+	if err != nil || len(home.Cycles) != 1 {
+		t.Fatalf("NeedsMe() = %+v, %v; want one cycle", home, err)
+	}
+	return home.Cycles[0].Blockers
 }
 
 // A reviewer who was already asked must not be swallowed: the sums do not

@@ -66,6 +66,7 @@ type OpenCycle struct {
 	Submitted int
 	Started   int
 	Declined  int
+	Blockers  int // of a draft: rows that would refuse its activation
 }
 
 // Home is what needs somebody now.
@@ -87,7 +88,9 @@ func (s *Store) NeedsMe(ctx context.Context, by policy.Actor) (Home, error) {
 			return err
 		}
 		if policy.May(by, policy.SeeCycles) {
-			home.Cycles, err = openCycles(ctx, tx, by)
+			if home.Cycles, err = openCycles(ctx, tx, by); err == nil {
+				err = countBlockers(ctx, tx, by, home.Cycles)
+			}
 		}
 		return err
 	})
@@ -126,7 +129,8 @@ func openCycles(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]OpenCycle, e
 		       count(e.id) FILTER (WHERE e.state <> 'cancelled') AS pairs,
 		       count(e.id) FILTER (WHERE e.state = 'submitted') AS submitted,
 		       count(e.id) FILTER (WHERE e.state IN ('in_progress', 'reopened')) AS started,
-		       count(e.id) FILTER (WHERE e.state = 'declined') AS declined
+		       count(e.id) FILTER (WHERE e.state = 'declined') AS declined,
+		       0 AS blockers
 		FROM cycles c
 		LEFT JOIN evaluations e ON e.tenant_id = c.tenant_id AND e.cycle_id = c.id
 		WHERE c.tenant_id = @tenant
@@ -140,4 +144,78 @@ func openCycles(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]OpenCycle, e
 		return nil, fmt.Errorf("read open cycles: %w", err)
 	}
 	return cycles, nil
+}
+
+// countBlockers counts, of all drafts in one statement, what rosterBlockers
+// lists of one: a test holds the two together.
+func countBlockers(ctx context.Context, tx pgx.Tx, by policy.Actor, cycles []OpenCycle) error {
+	rows, err := tx.Query(ctx, `
+		WITH drafts AS (
+			SELECT id, due_at, contact_email, (now() AT TIME ZONE due_zone)::date AS today
+			FROM cycles
+			WHERE tenant_id = @tenant
+			  AND state = 'draft'
+		), found AS (
+			SELECT d.id
+			FROM drafts d
+			WHERE NOT EXISTS (SELECT FROM evaluations e WHERE e.tenant_id = @tenant AND e.cycle_id = d.id)
+			UNION ALL
+			SELECT d.id
+			FROM drafts d
+			WHERE d.due_at <= now()
+			UNION ALL
+			SELECT d.id
+			FROM drafts d
+			JOIN tenants t ON t.id = @tenant
+			WHERE t.contact_email IS NULL
+			  AND d.contact_email IS NULL
+			UNION ALL
+			SELECT d.id
+			FROM drafts d
+			JOIN evaluations e ON e.tenant_id = @tenant AND e.cycle_id = d.id
+			JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
+			WHERE reviewer.left_on <= d.today
+			UNION ALL
+			SELECT d.id
+			FROM drafts d
+			JOIN participants p ON p.tenant_id = @tenant AND p.cycle_id = d.id
+			JOIN people reviewee ON reviewee.tenant_id = p.tenant_id AND reviewee.id = p.person_id
+			WHERE p.excluded_at IS NULL
+			  AND reviewee.left_on <= d.today
+			UNION ALL
+			SELECT d.id
+			FROM drafts d
+			JOIN participants p ON p.tenant_id = @tenant AND p.cycle_id = d.id
+			WHERE p.excluded_at IS NULL
+			  AND (p.cycle_id, p.person_id) NOT IN (
+				SELECT e.cycle_id, e.reviewee_id
+				FROM evaluations e
+				WHERE e.tenant_id = @tenant
+				  AND e.cycle_id = ANY (ARRAY(SELECT id FROM drafts)))
+			UNION ALL
+			SELECT d.id
+			FROM drafts d
+			JOIN evaluations e ON e.tenant_id = @tenant AND e.cycle_id = d.id
+			WHERE (e.cycle_id, e.reviewee_id) IN (
+				SELECT p.cycle_id, p.person_id
+				FROM participants p
+				WHERE p.tenant_id = @tenant
+				  AND p.excluded_at IS NOT NULL)
+		)
+		SELECT id, count(*)
+		FROM found
+		GROUP BY id`, pgx.NamedArgs{"tenant": by.TenantID})
+	if err != nil {
+		return fmt.Errorf("count blockers of drafts: %w", err)
+	}
+	blockers := map[int64]int{}
+	var id int64
+	var n int
+	if _, err := pgx.ForEachRow(rows, []any{&id, &n}, func() error { blockers[id] = n; return nil }); err != nil {
+		return fmt.Errorf("count blockers of drafts: %w", err)
+	}
+	for i := range cycles {
+		cycles[i].Blockers = blockers[cycles[i].ID]
+	}
+	return nil
 }
