@@ -69,9 +69,6 @@ func (p page) Title(m Mail) string {
 	return m.Subject
 }
 
-// In keeps the language on a link.
-func (p page) In() string { return "lang=" + string(p.Lang) }
-
 // Routes shows what was caught. Without ?lang= the language is the request's.
 func (c *Catcher) Routes(r chi.Router) {
 	r.Get("/dev/mail", c.list)
