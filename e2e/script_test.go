@@ -58,10 +58,10 @@ func (p *plain) newCycle(name string) string {
 // importPairs brings testdata/pares.csv into a cycle.
 func (p *plain) importPairs(cycle string) {
 	p.t.Helper()
-	p.open(cycle + "/roster").follow("Importar pares")
+	p.open(cycle + "/roster").follow("Importar arquivo")
 	p.press("Ler o arquivo", "file", "@pares.csv").sees("Conferir os pares antes de importar", "1.265")
 	p.press("Gravar 1.265 mudanças")
-	p.press("Gravar 1.265 mudanças").sees("Arquivo gravado: 1.265 pares incluídos")
+	p.press("Gravar 1.265 mudanças").sees("Arquivo gravado: 1.265 avaliações incluídas")
 }
 
 // activate presses the button of the rehearsal, and that of the page that asks.

@@ -48,7 +48,7 @@ func TestACycleFromItsFormToItsRecord(t *testing.T) {
 	if got := b.post(cyclePath(id, "rule"), "departments", "Logística", "self", "on", "manager", "on"); got.location != cyclePath(id, "roster") {
 		t.Fatalf("apply the rule: %d %s", got.status, got.body)
 	}
-	b.get(cyclePath(id, "roster")).want(t, 200, "12 pares incluídos", "6 participantes, 12 pares, 7 avaliadores", "Ver simulação")
+	b.get(cyclePath(id, "roster")).want(t, 200, "12 avaliações incluídas.", "6 participantes, 12 avaliações, 7 avaliadores", "Ver simulação")
 	rehearsal := b.get(cyclePath(id, "rehearsal")).want(t, 200, "Nada impede a ativação", "Ativar e enviar 7 e-mails", "Avaliador 1 de 7", "só um exemplo")
 	frame := regexp.MustCompile(`src="(/cycles/[^"]*mail[^"]*)"`).FindStringSubmatch(rehearsal.body)
 	if frame == nil || !strings.Contains(rehearsal.header.Get("Content-Security-Policy"), "frame-src 'self'") {
@@ -159,9 +159,9 @@ func TestAnEmptiedRoster(t *testing.T) {
 	s := newSite(t)
 	id := s.company.Draft(t, "2026.2", 30, 10)
 	b := s.as(s.company.HR)
-	b.get(cyclePath(id, "roster/removal")).want(t, 200, "Retirar 30 pares")
+	b.get(cyclePath(id, "roster/removal")).want(t, 200, "Retirar 30 avaliações")
 	b.post(cyclePath(id, "roster/removal"))
-	b.get(cyclePath(id, "roster")).want(t, 200, "O mapa está vazio", "30 pares foram retirados")
+	b.get(cyclePath(id, "roster")).want(t, 200, "O mapa está vazio", "30 avaliações foram retiradas")
 	b.get(cyclePath(id, "roster")).want(t, 200, "O mapa está vazio")
 	b.post(cyclePath(id, "activation")).want(t, http.StatusConflict, "O mapa de avaliadores está vazio")
 }
@@ -206,11 +206,11 @@ func TestAnExportImportsUnchanged(t *testing.T) {
 	got := b.file(cyclePath(id, "imports"), "pares.csv", []byte(strings.Join(lines, "\r\n")), "mode", "replace")
 	b.get(got.location).want(t, 200, "Gravar 1 mudança", "<del>", "Muda o avaliador")
 	b.get(got.location+"?verdict=update").want(t, 200, "<ins>")
-	b.get(got.location+"/confirmation").want(t, 200, "1 par muda de avaliador")
+	b.get(got.location+"/confirmation").want(t, 200, "1 avaliação muda de avaliador")
 	if confirmed := b.post(got.location + "/confirmation"); confirmed.location != cyclePath(id, "roster") {
 		t.Fatalf("confirm: %d\n%s", confirmed.status, confirmed.body)
 	}
-	b.get(cyclePath(id, "roster")).want(t, 200, "0 pares incluídos, 1 trocados, 0 retirados", "30 de 30")
+	b.get(cyclePath(id, "roster")).want(t, 200, "Arquivo gravado: 1 avaliação trocada.", "30 de 30")
 	b.post(got.location+"/confirmation").want(t, http.StatusConflict, "já foi gravado")
 }
 
@@ -246,7 +246,7 @@ func TestACycleFormKeepsWhatWasTyped(t *testing.T) {
 		pairs []string
 		words []string
 	}{
-		{"nothing", nil, []string{"Preencha este campo", `href="#f-name"`}},
+		{"nothing", nil, []string{"Nome do ciclo: Preencha este campo", `href="#f-name"`}},
 		{"a bad date", []string{"name", "Ciclo X", "form", form, "due", "31/02/2027", "zone", "America/Manaus"}, []string{`value="Ciclo X"`, `value="31/02/2027"`, "31/02/2027”"}},
 		{"a past day", []string{"name", "Ciclo X", "form", form, "due", "2020-01-01", "zone", "America/Sao_Paulo"}, []string{"esse instante já passou", `value="2020-01-01"`}},
 		{"a zone that is none", []string{"name", "Ciclo X", "form", form, "due", "2030-01-01", "zone", "Mars/Olympus"}, []string{"Este fuso não existe"}},
@@ -409,7 +409,7 @@ func TestClosingAndCancelling(t *testing.T) {
 		t.Errorf("%d closed it, want 1", won)
 	}
 	b.post(cyclePath(closed, "closure")).want(t, http.StatusConflict, "foi encerrado por Bruno 2")
-	b.get(cyclePath(closed, "progress")).want(t, 200, "Encerrado", "10 expiradas", "10 canceladas", "Não falta ninguém")
+	b.get(cyclePath(closed, "progress")).want(t, 200, "Encerrado", "10 expiradas", "10 canceladas", "10 avaliações ficaram sem envio")
 	b.get(cyclePath(closed, "receipt")).want(t, 200, "as contas fecham")
 
 	gone := s.company.Draft(t, "A cancelar", 10, 10)

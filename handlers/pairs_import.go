@@ -166,7 +166,9 @@ func (h *Handlers) confirmPairs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	h.say(r, "pairs.done", "created", done.Created, "updated", done.Updated, "removed", done.Removed, "rejected", done.Rejected)
+	h.flash(r, views.Flash{Text: views.Tally(r.Context(), views.T(r.Context(), "pairs.done"),
+		views.Tallied{Key: "added", N: done.Created}, views.Tallied{Key: "changed", N: done.Updated},
+		views.Tallied{Key: "removed", N: done.Removed}, views.Tallied{Key: "rejected", N: done.Rejected})})
 	return h.saved(w, r, cycleURL(id, "roster"), nil)
 }
 

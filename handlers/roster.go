@@ -146,7 +146,8 @@ func (h *Handlers) applyRule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	h.say(r, "roster.rule_applied", "added", done.Added, "removed", done.Removed, "matched", done.Matched, "kept_out", done.KeptOut)
+	h.flash(r, views.Flash{Text: views.Tally(r.Context(), views.N(r.Context(), "roster.rule_applied", done.Matched),
+		views.Tallied{Key: "added", N: done.Added}, views.Tallied{Key: "removed", N: done.Removed}, views.Tallied{Key: "kept_out", N: done.KeptOut})})
 	return h.saved(w, r, cycleURL(id, "roster"), nil)
 }
 

@@ -117,12 +117,11 @@ const mostCandidates = 5
 
 func listNames(people []foundPerson) string {
 	names := make([]string, 0, mostCandidates)
-	for i, p := range people {
-		if i == mostCandidates {
-			names = append(names, "…")
-			break
-		}
+	for _, p := range people[:min(len(people), mostCandidates)] {
 		names = append(names, p.name+" ("+p.code+")")
+	}
+	if len(people) > mostCandidates {
+		return strings.Join(names, ", ") + "…"
 	}
 	return strings.Join(names, ", ")
 }

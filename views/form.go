@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -76,6 +77,9 @@ func (f Form) blamed() []string {
 func (f Form) blame(ctx context.Context, name string, fields []Field) string {
 	for _, d := range fields {
 		if d.Name == name {
+			if strings.HasSuffix(d.Label, "?") {
+				return d.Label + " " + f.wrong(ctx, name)
+			}
 			return d.Label + ": " + f.wrong(ctx, name)
 		}
 	}

@@ -92,7 +92,7 @@ func (r Review) title(ctx context.Context) string {
 
 func (r Review) head(ctx context.Context) Head {
 	h := Head{
-		Crumbs: []Crumb{{T(ctx, "review.crumb", "sent", r.Sent, "owed", r.Owed), "/reviews"}},
+		Crumbs: []Crumb{{N(ctx, "review.crumb", r.Owed, "sent", r.Sent), "/reviews"}},
 		Title:  r.heading(ctx),
 	}
 	facts := []string{r.Title, r.Department}

@@ -402,9 +402,9 @@ func reviewCycle(c ReviewCycle) templ.Component {
 		}
 		if owed > 0 {
 			var templ_7745c5c3_Var21 string
-			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "review.sent_of", "sent", sent, "owed", owed))
+			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(N(ctx, "review.sent_of", owed, "sent", sent))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/reviews.templ`, Line: 79, Col: 59}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/reviews.templ`, Line: 79, Col: 51}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {

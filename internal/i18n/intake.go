@@ -30,7 +30,7 @@ var _ = register(words{
 
 	"intake.field.employee_code": Text{"Matrícula", "Employee code"},
 	"intake.field.name":          Text{"Nome", "Name"},
-	"intake.field.email":         Text{"E-mail", "Email"},
+	"intake.field.email":         Text{"E-mail", "E-mail"},
 	"intake.field.department":    Text{"Departamento", "Department"},
 	"intake.field.unit":          Text{"Unidade", "Unit"},
 	"intake.field.cost_centre":   Text{"Centro de custo", "Cost centre"},
@@ -50,8 +50,8 @@ var _ = register(words{
 	"intake.separator.comma":     Text{"separado por vírgula", "separated by commas"},
 	"intake.separator.tab":       Text{"separado por tabulação", "separated by tabs"},
 
-	"intake.order.dmy": Text{"dia, mês, ano (dd/mm/aaaa)", "day, month, year (dd/mm/yyyy)"},
-	"intake.order.mdy": Text{"mês, dia, ano (mm/dd/aaaa)", "month, day, year (mm/dd/yyyy)"},
+	"intake.order.dmy": Text{"dd/mm/aaaa", "dd/mm/yyyy"},
+	"intake.order.mdy": Text{"mm/dd/aaaa", "mm/dd/yyyy"},
 	"intake.order.ask": Text{"o arquivo não deixa claro", "the file does not say"},
 
 	"intake.rejects_header": Text{"Motivo da rejeição", "Reason for rejection"},

@@ -25,7 +25,7 @@ var _ = register(words{
 
 	"person.code_taken":       Text{"Outra pessoa já tem esta matrícula.", "Somebody else has this employee code."},
 	"person.email_taken":      Text{"Outra pessoa já tem este e-mail.", "Somebody else has this address."},
-	"person.email_malformed":  Text{"Isto não é um endereço de e-mail. Use algo como nome@empresa.com.br.", "This is not an email address. Use something like name@company.com."},
+	"person.email_malformed":  Text{"Isto não é um endereço de e-mail. Use algo como nome@empresa.com.br.", "This is not an e-mail address. Use something like name@company.com."},
 	"tenant.name_taken":       Text{"Já há uma organização com esse nome.", "There is already an organisation of that name."},
 	"tenant.name_length":      Text{"O nome da organização precisa de 1 a {max} caracteres.", "The name of the organisation needs 1 to {max} characters."},
 	"tenant.zone_unknown":     Text{"“{zone}” não é um fuso horário. Use um nome como America/Sao_Paulo.", "“{zone}” is no time zone. Use a name such as America/Sao_Paulo."},
@@ -33,7 +33,7 @@ var _ = register(words{
 	"people.import_crumb":     Text{"Importar", "Import"},
 	"people.person":           Text{"Pessoa", "Person"},
 	"people.filter":           Text{"Filtrar pessoas", "Filter people"},
-	"people.search":           Text{"Buscar nome, e-mail ou matrícula", "Search name, email or employee code"},
+	"people.search":           Text{"Buscar nome, e-mail ou matrícula", "Search name, e-mail or employee code"},
 	"people.department":       Text{"Departamento", "Department"},
 	"people.all_departments":  Text{"Todos os departamentos", "All departments"},
 	"people.situation":        Text{"Situação", "Situation"},
@@ -43,7 +43,7 @@ var _ = register(words{
 	"people.situation.no_address": Text{
 		"Na organização, sem e-mail", "In the organisation, no email"},
 	"people.active":     Text{"Na organização", "In the organisation"},
-	"people.no_address": Text{"sem e-mail", "no email"},
+	"people.no_address": Text{"sem e-mail", "no e-mail"},
 	"people.left_since": Text{"desligada em {day}", "left on {day}"},
 	"people.none":       Text{"–", "–"},
 	"people.blank":      Text{"vazio", "blank"},
@@ -135,8 +135,8 @@ var _ = register(words{
 		Many: Text{"Importar {n} pessoas de “{file}”?", "Import {n} people from “{file}”?"},
 	},
 	"people.confirm_created": Count{
-		One:  Text{"Uma pessoa nova. Ninguém recebe e-mail por causa da importação.", "One new person. Nobody gets an email because of the import."},
-		Many: Text{"{n} pessoas novas. Ninguém recebe e-mail por causa da importação.", "{n} new people. Nobody gets an email because of the import."},
+		One:  Text{"Uma pessoa nova. Ninguém recebe e-mail por causa da importação.", "One new person. Nobody gets an e-mail because of the import."},
+		Many: Text{"{n} pessoas novas. Ninguém recebe e-mail por causa da importação.", "{n} new people. Nobody gets an e-mail because of the import."},
 	},
 	"people.confirm_updated": Count{
 		One:  Text{"Uma atualizada, com cada mudança na trilha de auditoria e o valor anterior.", "One updated, each change on the audit trail with the value before."},
@@ -157,7 +157,7 @@ var _ = register(words{
 	"people.tile.update":         Count{One: Text{"Atualizada", "Updated"}, Many: Text{"Atualizadas", "Updated"}},
 	"people.tile.unchanged":      Count{One: Text{"Sem mudança", "Unchanged"}, Many: Text{"Sem mudança", "Unchanged"}},
 	"people.tile_note.reject":    Text{"ficam de fora", "stay out"},
-	"people.tile_note.create":    Text{"pessoas criadas", "people created"},
+	"people.tile_note.create":    Text{"entram no cadastro", "join the directory"},
 	"people.tile_note.update":    Text{"mudam algum dado", "change something"},
 	"people.tile_note.unchanged": Text{"nada a fazer", "nothing to do"},
 
@@ -182,8 +182,8 @@ var _ = register(words{
 		Many: Text{"{n} pessoas do cadastro não estão no arquivo e ficam como estão.", "{n} people on record are not in the file and stay as they are."},
 	},
 	"people.noted.no_address": Count{
-		One:  Text{"Uma pessoa sem e-mail: o convite dela sai impresso.", "One person without an email: their invitation is printed."},
-		Many: Text{"{n} pessoas sem e-mail: os convites delas saem impressos.", "{n} people without an email: their invitations are printed."},
+		One:  Text{"Uma pessoa sem e-mail: o convite dela é entregue em mãos.", "One person without an e-mail: their invitation is handed over."},
+		Many: Text{"{n} pessoas sem e-mail: os convites delas são entregues em mãos.", "{n} people without an e-mail: their invitations are handed over."},
 	},
 	"people.noted.left": Count{
 		One:  Text{"Uma pessoa com data de desligamento.", "One person with a leave date."},
@@ -194,16 +194,16 @@ var _ = register(words{
 		Many: Text{"{n} pessoas sem gestor(a).", "{n} people without a manager."},
 	},
 	"people.noted.zeros": Count{
-		One:  Text{"Uma matrícula veio sem os zeros à esquerda e foi reconhecida pelo nome ou e-mail.", "One employee code came without its leading zeros and was recognised by name or email."},
-		Many: Text{"{n} matrículas vieram sem os zeros à esquerda e foram reconhecidas pelo nome ou e-mail.", "{n} employee codes came without their leading zeros and were recognised by name or email."},
+		One:  Text{"Uma matrícula veio sem os zeros à esquerda e foi reconhecida pelo nome ou e-mail.", "One employee code came without its leading zeros and was recognised by name or e-mail."},
+		Many: Text{"{n} matrículas vieram sem os zeros à esquerda e foram reconhecidas pelo nome ou e-mail.", "{n} employee codes came without their leading zeros and were recognised by name or e-mail."},
 	},
 	"people.noted.alike": Count{
 		One:  Text{"Uma matrícula nova só difere por zeros de uma que já existe, de outra pessoa.", "One new employee code differs only by zeros from an existing one, of somebody else."},
 		Many: Text{"{n} matrículas novas só diferem por zeros de outras que já existem, de outras pessoas.", "{n} new employee codes differ only by zeros from existing ones, of other people."},
 	},
 	"people.noted.address_known": Count{
-		One:  Text{"Um e-mail já é de alguém com outra matrícula.", "One email already belongs to somebody under another code."},
-		Many: Text{"{n} e-mails já são de pessoas com outra matrícula.", "{n} emails already belong to people under another code."},
+		One:  Text{"Um e-mail já é de alguém com outra matrícula.", "One e-mail already belongs to somebody under another code."},
+		Many: Text{"{n} e-mails já são de pessoas com outra matrícula.", "{n} e-mails already belong to people under another code."},
 	},
 	"people.noted.own_role": Count{
 		One:  Text{"O seu próprio papel ficou como está: ninguém muda o seu.", "Your own role stays as it is: nobody changes their own."},
@@ -211,12 +211,12 @@ var _ = register(words{
 	},
 	"people.note":               Text{"Apontamento", "Remark"},
 	"people.note.all":           Text{"Com ou sem apontamento", "With or without a remark"},
-	"people.note.no_address":    Text{"Sem e-mail", "No email"},
+	"people.note.no_address":    Text{"Sem e-mail", "No e-mail"},
 	"people.note.left":          Text{"Com desligamento", "With a leave date"},
 	"people.note.no_manager":    Text{"Sem gestor(a)", "No manager"},
 	"people.note.zeros":         Text{"Zeros restaurados", "Zeros restored"},
 	"people.note.alike":         Text{"Matrícula parecida", "Similar code"},
-	"people.note.address_known": Text{"E-mail de outra pessoa", "Somebody else’s email"},
+	"people.note.address_known": Text{"E-mail de outra pessoa", "Somebody else’s e-mail"},
 	"people.note.own_role":      Text{"O próprio papel", "Own role"},
 	"people.line_note.zeros":    Text{"{code}, com os zeros restaurados", "{code}, with its zeros restored"},
 	"people.line_note.alike":    Text{"{code} só difere por zeros da matrícula de outra pessoa", "{code} differs only by zeros from somebody else’s code"},
@@ -224,7 +224,7 @@ var _ = register(words{
 
 	"people.file_lines":   Text{"Linhas do arquivo", "Lines of the file"},
 	"people.filter_lines": Text{"Filtrar linhas", "Filter lines"},
-	"people.search_lines": Text{"Buscar nome, e-mail ou linha", "Search name, email or line"},
+	"people.search_lines": Text{"Buscar nome, e-mail ou linha", "Search name, e-mail or line"},
 	"people.lines_of":     Text{"{n} de {all} linhas", "{n} of {all} lines"},
 	"people.line":         Text{"Linha", "Line"},
 	"people.verdict":      Text{"Resultado", "Result"},

@@ -20,8 +20,8 @@ var _ = register(words{
 	"review_link.not_you_1": Text{"Então não abra: as avaliações são só de {name}. Feche esta página e avise quem mandou o link, ou o RH de {org}.", "Then do not open it: the reviews are for {name} alone. Close this page and tell whoever sent you the link, or HR at {org}."},
 
 	"review.list":          Text{"Suas avaliações", "Your reviews"},
-	"review.sent_of":       Text{"{sent} de {owed} enviadas", "{sent} of {owed} submitted"},
-	"review.crumb":         Text{"Suas avaliações: {sent} de {owed} enviadas", "Your reviews: {sent} of {owed} submitted"},
+	"review.sent_of":       Count{One: Text{"{sent} de {n} enviada", "{sent} of {n} submitted"}, Many: Text{"{sent} de {n} enviadas", "{sent} of {n} submitted"}},
+	"review.crumb":         Count{One: Text{"Suas avaliações: {sent} de {n} enviada", "Your reviews: {sent} of {n} submitted"}, Many: Text{"Suas avaliações: {sent} de {n} enviadas", "Your reviews: {sent} of {n} submitted"}},
 	"review.due":           Text{"Prazo: {when}", "Deadline: {when}"},
 	"review.late":          Text{"Em atraso", "Overdue"},
 	"review.group.todo":    Text{"A fazer", "To do"},

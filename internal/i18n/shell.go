@@ -36,7 +36,7 @@ var _ = register(words{
 	"theme.light":     Text{"Claro", "Light"},
 	"theme.dark":      Text{"Escuro", "Dark"},
 
-	"gate.promise": Text{"Avaliações e aprovações, com cada mensagem contada até chegar.", "Reviews and approvals, with every message counted until it arrives."},
+	"gate.promise": Text{"Avaliações de desempenho, com cada mensagem contada até o servidor de e-mail a aceitar.", "Performance reviews, with every message counted until the mail server has accepted it."},
 
 	"form.optional": Text{"opcional", "optional"},
 
