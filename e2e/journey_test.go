@@ -43,7 +43,7 @@ func TestTheJourney(t *testing.T) {
 	hr.at(`/cycles/\d+/roster`)
 	hr.sees("foi criado como rascunho", "O mapa está vazio")
 	at := regexp.MustCompile(`^/cycles/\d+`).FindString(hr.path())
-	hr.press("Importar pares")
+	hr.press("Importar arquivo")
 	hr.at(at + "/imports/new")
 	hr.upload("pares.csv")
 	hr.press("Ler o arquivo")
@@ -53,7 +53,7 @@ func TestTheJourney(t *testing.T) {
 	hr.sees("Gravar 1.265 mudanças no mapa de “" + cycle + "”?")
 	hr.press("Gravar 1.265 mudanças")
 	hr.at(at + "/roster")
-	hr.sees("Arquivo gravado: 1.265 pares incluídos", "307 avaliadores")
+	hr.sees("Arquivo gravado: 1.265 avaliações incluídas", "307 avaliadores")
 
 	hr.press("Ver simulação")
 	hr.at(at + "/rehearsal")
