@@ -170,6 +170,7 @@ func (s *Store) SettleFailed(ctx context.Context, e outbox.Event, a outbox.Attem
 	backoff := outbox.Backoff(e.Attempts, e.MaxAttempts, rand.Float64())
 	ourFault := a.Class == outbox.Unavailable || a.Class == outbox.SenderRefused
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		status, ours = "", false // a deadlock runs this twice
 		var due time.Time
 		err := tx.QueryRow(ctx, `
 			WITH settled AS (

@@ -57,13 +57,17 @@ func (r *Relay) drain(ctx context.Context, args outbox.DrainArgs) (more bool, er
 			s.carrier.Close()
 		}
 	}()
+	if pause := r.rests.left(args.Queue, time.Now()); pause > 0 { // the sweep and other organisations wake drains meanwhile
+		return false, r.store.RestQueue(ctx, args.Queue, args.Tenant, pause)
+	}
 	end := time.Now().Add(outbox.SliceTime)
 	for n := 0; n < outbox.SliceRows && time.Now().Before(end) && !r.isStopping(); n++ {
 		if err := s.ready(ctx, deliverer); err != nil {
 			r.log.WarnContext(ctx, "the queue rests: nothing could be made ready", "queue", args.Queue, "error", err)
-			return false, r.store.RestQueue(ctx, args.Queue, args.Tenant, r.rests.after(args.Queue))
+			return false, r.store.RestQueue(ctx, args.Queue, args.Tenant, r.rests.after(args.Queue, time.Now()))
 		}
-		if r.isStopping() { // it may have waited long for a connection
+		s.enter()
+		if r.isStopping() { // it may have waited long for a connection, or for a suspect
 			break
 		}
 		worked, err := s.one(ctx)
@@ -101,6 +105,13 @@ func (s *slice) ready(ctx context.Context, d Deliverer) error {
 	return nil
 }
 
+// enter takes the slice's side of the alone lock, unless it still holds it.
+func (s *slice) enter() {
+	if s.leave == nil {
+		s.leave = s.relay.alone.enter(s.queue)
+	}
+}
+
 // stepBack settles what was delivered and lets go of the alone lock.
 func (s *slice) stepBack(ctx context.Context) error {
 	err := s.settlePrev(ctx)
@@ -114,9 +125,7 @@ func (s *slice) stepBack(ctx context.Context) error {
 // one claims and delivers one row, and settles the one before; false when none
 // was due.
 func (s *slice) one(ctx context.Context) (worked bool, err error) {
-	if s.leave == nil {
-		s.leave = s.relay.alone.enter(s.queue)
-	}
+	end := time.Now().Add(deliverFor) // the lease begins after this
 	claim, err := s.relay.store.ClaimNext(ctx, s.queue, s.tenant, s.prev)
 	switch {
 	case err != nil:
@@ -132,15 +141,22 @@ func (s *slice) one(ctx context.Context) (worked bool, err error) {
 	if !claim.Found {
 		return false, nil
 	}
-	return true, s.deliver(ctx, claim.Event)
+	return true, s.deliver(ctx, claim.Event, end)
 }
 
-// deliver carries one claimed event, in a span of its own that is linked to the
-// click which owed it, and settles everything but a plain success.
-func (s *slice) deliver(ctx context.Context, e outbox.Event) error {
+// deliverFor is how long after its claim a delivery may go on, whatever it waits
+// for: its settle still comes within the lease, so that no second worker sends
+// the same message beside it.
+const deliverFor = outbox.Lease - settleFor - 10*time.Second
+
+// deliver carries one claimed event until end, in a span of its own that is
+// linked to the click which owed it, and settles everything but a plain success.
+func (s *slice) deliver(ctx context.Context, e outbox.Event, end time.Time) error {
 	ctx, span := startSpan(ctx, e)
 	defer span.End()
-	result := s.relay.carry(ctx, s.carrier, e)
+	within, cancel := context.WithDeadline(ctx, end)
+	result := s.relay.carry(within, s.carrier, e)
+	cancel()
 	settle := context.WithoutCancel(ctx)
 	switch {
 	case result.Lost:

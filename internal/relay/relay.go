@@ -151,10 +151,10 @@ func (r *Relay) Stop(ctx context.Context) error {
 	return nil
 }
 
-// alone keeps messages that may kill their worker away from the others. Every
-// drain holds the read side for one row; the queue of suspects takes the write
-// side. A waiting suspect makes drains settle and step back, so that nobody's
-// delivered row is still unsettled when the worker dies.
+// alone keeps messages that may kill their worker away from the others. Drains
+// hold the read side; the queue of suspects takes the write side, row by row. A
+// waiting suspect makes every drain settle and step back after the row it has,
+// so that nobody's delivered row is still unsettled when the worker dies.
 type alone struct {
 	mu      sync.RWMutex
 	waiting sync.Mutex
@@ -185,29 +185,50 @@ func (a *alone) enter(queue string) (leave func()) {
 	return a.mu.Unlock
 }
 
-// rests counts, for each queue, failures to make ready in a row.
+// rests remembers which queues could not be made ready, and until when each is
+// left alone.
 type rests struct {
-	mu     sync.Mutex
-	failed map[string]int
+	mu sync.Mutex
+	of map[string]rest
 }
 
-// after answers how long a queue rests when it could not be made ready: a
-// moment at first, half a minute from the third time on.
-func (r *rests) after(queue string) time.Duration {
+type rest struct {
+	failed int // in a row
+	until  time.Time
+}
+
+// after answers how long a queue rests that could not be made ready: a moment at
+// first, half a minute from the third time on. Drains that fail while it rests
+// already tried at the same time: they count as one.
+func (r *rests) after(queue string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.failed == nil {
-		r.failed = map[string]int{}
+	q := r.of[queue]
+	if left := q.until.Sub(now); left > 0 {
+		return left
 	}
-	r.failed[queue]++
-	if r.failed[queue] >= 3 {
-		return 30 * time.Second
+	q.failed++
+	pause := 5 * time.Second
+	if q.failed >= 3 {
+		pause = 30 * time.Second
 	}
-	return 5 * time.Second
+	q.until = now.Add(pause)
+	if r.of == nil {
+		r.of = map[string]rest{}
+	}
+	r.of[queue] = q
+	return pause
+}
+
+// left answers how long a queue still rests; nought or less when it does not.
+func (r *rests) left(queue string, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[queue].until.Sub(now)
 }
 
 func (r *rests) over(queue string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.failed, queue)
+	delete(r.of, queue)
 }
