@@ -169,7 +169,8 @@ func (s *Store) topUp(ctx context.Context, tx pgx.Tx, q floorKey) (int, error) {
 }
 
 // Standing is how many events of a queue stand at a status, over all
-// organisations, and how long the first of them has been due.
+// organisations, and how long the first of those that wait for a worker has been
+// due. Hand-outs wait for a person, and are never due.
 type Standing struct {
 	Queue     string
 	Status    outbox.Status
@@ -181,7 +182,7 @@ type Standing struct {
 func (s *Store) OutboxStanding(ctx context.Context) ([]Standing, error) {
 	rows, err := s.pool.Query(ctx, `
 		WITH counted AS (
-			SELECT queue, status, count(*) AS events, min(available_at) AS first
+			SELECT queue, status, count(*) AS events, min(available_at) FILTER (WHERE status = 'pending' AND queue <> @handout) AS first
 			FROM outbox_events
 			WHERE status IN ('pending', 'processing', 'failed')
 			GROUP BY queue, status
@@ -191,7 +192,7 @@ func (s *Store) OutboxStanding(ctx context.Context) ([]Standing, error) {
 		CROSS JOIN unnest(ARRAY['pending', 'processing', 'failed']) AS st (status)
 		LEFT JOIN counted c ON c.queue = q.queue AND c.status = st.status
 		ORDER BY q.queue, st.status`,
-		pgx.NamedArgs{"queues": []string{outbox.QueueMail, outbox.QueueMailNow, outbox.QueueAlone, outbox.QueueHandout}})
+		pgx.NamedArgs{"handout": outbox.QueueHandout, "queues": []string{outbox.QueueMail, outbox.QueueMailNow, outbox.QueueAlone, outbox.QueueHandout}})
 	if err != nil {
 		return nil, fmt.Errorf("count the outbox: %w", err)
 	}

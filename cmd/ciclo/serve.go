@@ -37,7 +37,7 @@ func (c serveCommand) Run(ctx context.Context, out io.Writer) error {
 	if any, err := a.store.AnyTenant(ctx); err == nil && !any {
 		fmt.Fprintln(out, "There is no organisation yet. Make one, and its first admin:")
 		fmt.Fprintln(out, `  ciclo tenant create "Name" --contact hr@example.com`)
-		fmt.Fprintln(out, `  ciclo person create --tenant "Name" --name "Full Name" --email you@example.com --role admin`)
+		fmt.Fprintln(out, `  ciclo person create --tenant "Name" --code 1 --name "Full Name" --email you@example.com --role admin`)
 	}
 	<-ctx.Done()
 	return nil

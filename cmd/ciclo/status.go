@@ -44,12 +44,9 @@ func printStatus(out io.Writer, standing []store.Standing, asJSON bool) error {
 	var lines []statusLine
 	var trouble []string
 	for _, s := range standing {
-		line := statusLine{Queue: s.Queue, Status: string(s.Status), Events: s.Events}
-		if s.Status == outbox.Pending && s.Queue != outbox.QueueHandout {
-			line.OldestDueSeconds = s.OldestDue.Seconds()
-			if s.OldestDue > lookAfter {
-				trouble = append(trouble, fmt.Sprintf("%s: a message has been due for %s", s.Queue, s.OldestDue.Round(time.Second)))
-			}
+		line := statusLine{Queue: s.Queue, Status: string(s.Status), Events: s.Events, OldestDueSeconds: s.OldestDue.Seconds()}
+		if s.OldestDue > lookAfter {
+			trouble = append(trouble, fmt.Sprintf("%s: a message has been due for %s", s.Queue, s.OldestDue.Round(time.Second)))
 		}
 		if s.Status == outbox.Failed && s.Events > 0 {
 			trouble = append(trouble, fmt.Sprintf("%s: %d failed", s.Queue, s.Events))
