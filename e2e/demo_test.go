@@ -8,14 +8,16 @@ import (
 	"testing"
 )
 
-func TestASecondDemoJoinsTheFirst(t *testing.T) {
+func TestASecondDemoIsSentToTheFirst(t *testing.T) {
 	first := shared(t)
-	second := start(t, first.data)
-	if first.url == second.url {
-		t.Fatal("both say that they are at", first.url)
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
 	}
-	newPlain(t, second.url).signIn(hrManager)
-	second.stop()
+	said, err := exec.Command(path, "demo", "--data", first.data, "--listen", "127.0.0.1:0").CombinedOutput()
+	if err == nil || !strings.Contains(string(said), first.url) {
+		t.Errorf("a second demo on the same folder: %v\n%s", err, said)
+	}
 	newPlain(t, first.url).signIn(hrManager).sees("Renata")
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,6 +46,11 @@ func (c demoCommand) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = server.Stop() }()
+	release, err := onlyDemo(server.Dir(), listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer release()
 	catcher, err := demo.StartCatcher(context.WithoutCancel(ctx)) // outlives ctx: what is being sent then must still arrive
 	if err != nil {
 		return err
@@ -89,6 +95,32 @@ func demoFolder() string {
 		return filepath.Join(dir, "ciclo-demo")
 	}
 	return filepath.Join(os.TempDir(), "ciclo-demo")
+}
+
+// onlyDemo keeps a second demo off the folder: two would share the outbox, and
+// each would miss the mail that the other sent. The lock ends with the process,
+// however it ends; the file says where the demo that holds it answers.
+func onlyDemo(dir, address string) (release func(), err error) {
+	path := filepath.Join(dir, "demo.lock")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the demo's folder: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close()
+		other, _ := os.ReadFile(path)
+		return nil, fmt.Errorf("a demo with this data already runs at http://%s: use it, or give this one another folder with --data", strings.TrimSpace(string(other)))
+	}
+	if err := errors.Join(file.Truncate(0), writeAt(file, address)); err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("lock the demo's folder: %w", err)
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+func writeAt(file *os.File, text string) error {
+	_, err := file.WriteAt([]byte(text+"\n"), 0)
+	return err
 }
 
 // loopbackOnly refuses an address that others could reach: everybody knows the

@@ -41,7 +41,7 @@ var _ = register(words{
 	"evaluation.already_submitted": Text{"Esta avaliação já foi enviada em {when}. Nada mudou.", "This review was already submitted on {when}. Nothing has changed."},
 	"evaluation.after_deadline":    Text{"O prazo terminou em {when}. O texto está salvo como rascunho, mas não pode mais ser enviado. Fale com o RH.", "The deadline was {when}. Your text is saved as a draft, but it can no longer be submitted. Talk to HR."},
 	"evaluation.is_over":           Text{"Esta avaliação não aceita mais respostas. Situação: {state}.", "This review takes no more answers. State: {state}."},
-	"evaluation.stale":             Text{"Esta avaliação foi salva em outra janela às {when}. Nada foi sobrescrito: recarregue para ver o texto mais novo.", "This review was saved in another window at {when}. Nothing was overwritten: reload to see the newer text."},
+	"evaluation.stale":             Text{"Esta avaliação foi salva em outra janela em {when}. Nada foi sobrescrito: recarregue para ver o texto mais novo.", "This review was saved in another window on {when}. Nothing was overwritten: reload to see the newer text."},
 	"evaluation.cannot_open":       Text{"Esta avaliação não pode ser aberta. Situação: {state}.", "This review cannot be opened. State: {state}."},
 	"evaluation.cannot_save":       Text{"Esta avaliação não pode ser salva. Situação: {state}.", "This review cannot be saved. State: {state}."},
 	"evaluation.cannot_submit":     Text{"Esta avaliação não pode ser enviada. Situação: {state}.", "This review cannot be submitted. State: {state}."},
