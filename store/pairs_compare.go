@@ -31,8 +31,8 @@ type stagedPair struct {
 }
 
 // comparePairs judges every line of a staged file against the records and the
-// roster as they are now, and keeps the verdicts. It answers the lines whose
-// verdict was another one before.
+// roster as they are now, and keeps the verdicts. It answers the lines that
+// would have done something else before.
 func comparePairs(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, importID int64, mode string) (changed []stagedPair, err error) {
 	args := pgx.NamedArgs{"tenant": c.TenantID, "cycle": c.ID, "import": importID, "zone": c.DueZone}
 	found, before, err := readStagedLines(ctx, tx, args)
@@ -51,7 +51,7 @@ func comparePairs(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, importID in
 	for _, l := range lines {
 		key := l.key()
 		now[key] = true
-		if was, known := before[key]; !known || was != l.Verdict {
+		if was, known := before[key]; !known || was != l.effect() {
 			changed = append(changed, l)
 		}
 	}
@@ -72,6 +72,24 @@ func (p stagedPair) key() [3]any {
 	return [3]any{"pair", p.PairID}
 }
 
+// effect is what confirming a line would do, and to whom: an address or a code
+// may have become another person's since.
+type effect struct {
+	verdict            string
+	reviewee, reviewer int64
+	replaced           int64 // the pair that an update gives another reviewer
+}
+
+func (p stagedPair) effect() effect {
+	switch p.Verdict {
+	case VerdictReject:
+		return effect{verdict: p.Verdict}
+	case VerdictUpdate:
+		return effect{p.Verdict, p.RevieweeID, p.ReviewerID, p.PairID}
+	}
+	return effect{p.Verdict, p.RevieweeID, p.ReviewerID, 0}
+}
+
 // foundLine is a line with the people it names.
 type foundLine struct {
 	stagedPair
@@ -87,9 +105,9 @@ type foundPerson struct {
 	reason *string // they were left out of the cycle, because
 }
 
-// readStagedLines reads the lines with the people they name, and the verdicts
-// they had.
-func readStagedLines(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (lines []foundLine, before map[[3]any]string, err error) {
+// readStagedLines reads the lines with the people they name now, and what each
+// would have done before.
+func readStagedLines(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (lines []foundLine, before map[[3]any]effect, err error) {
 	rows, err := tx.Query(ctx, `
 		WITH known AS (
 			SELECT p.id, p.name, lower(p.email::text) AS key, CASE WHEN p.left_on <= (now() AT TIME ZONE @zone)::date THEN p.left_on END AS left_on, x.exclusion_reason
@@ -117,7 +135,7 @@ func readStagedLines(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (lines 
 	if err != nil {
 		return nil, nil, err
 	}
-	before = map[[3]any]string{}
+	before = map[[3]any]effect{}
 	var headers []string
 	var mapping intake.Mapping
 	for rows.Next() {
@@ -130,7 +148,7 @@ func readStagedLines(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (lines 
 			return nil, nil, err
 		}
 		l.Line, l.Verdict = line, verdict
-		before[l.key()] = verdict
+		before[l.key()] = l.effect()
 		if l.Line < 0 {
 			continue // of the roster, judged anew
 		}

@@ -264,6 +264,25 @@ func TestAConfirmedFileThatNoLongerFitsStoresNothing(t *testing.T) {
 	}
 }
 
+// A code that has become another person's does what nobody saw: nothing is
+// stored until somebody has looked again.
+func TestAConfirmedFileThatNowNamesAnotherPersonStoresNothing(t *testing.T) {
+	s, pool, company := open(t, 12)
+	cycle := draft(t, s, company, "2026.2")
+	id, _ := stage(t, s, company.HR, cycle, csvOf(t, [][]string{{"avaliado", "avaliador", "tipo"}, {"000006", "000007", "par"}}), store.MergePairs)
+	storetest.Exec(t, pool, `UPDATE people SET code = 'x' || code WHERE code = '000007'`)
+	storetest.Exec(t, pool, `UPDATE people SET code = '000007' WHERE code = '000009'`)
+	if _, err := s.ConfirmPairs(t.Context(), company.HR, cycle, id); fault.KindOf(err) != fault.Conflict {
+		t.Fatalf("confirming: %v, want a conflict", err)
+	}
+	if r := roster(t, s, company.HR, cycle); r.Total != 0 {
+		t.Errorf("%d pairs were stored", r.Total)
+	}
+	if done, err := s.ConfirmPairs(t.Context(), company.HR, cycle, id); err != nil || done.Created != 1 {
+		t.Errorf("after the preview was read again: %+v, %v", done, err)
+	}
+}
+
 // C6: an emptied roster stays empty, and activation says so.
 func TestAnEmptyRosterStaysEmpty(t *testing.T) {
 	s, _, company := open(t, 12)
