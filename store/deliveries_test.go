@@ -492,6 +492,41 @@ func TestCorrectedAddressKeepsTheLinkOnlyIfNobodyCanHaveIt(t *testing.T) {
 	}
 }
 
+// A sender that is about to read an address which is being corrected waits for
+// the new one: else it would send a link that stays good to the old one.
+func TestASenderWaitsForTheAddressBeingCorrected(t *testing.T) {
+	s, pool, c := open(t, 6)
+	_, events := asked(t, s, pool, c, "Ciclo", 4)
+	e := claimID(t, s, pool, c, events[3])
+	if _, err := s.Invitation(t.Context(), e, "k1"); err != nil {
+		t.Fatal(err)
+	}
+	correcting, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = correcting.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := correcting.Exec(t.Context(), `UPDATE people SET email = 'certo@example.test' WHERE id = $1`, c.People[3]); err != nil {
+		t.Fatal(err)
+	}
+	type answer struct {
+		store.Invitation
+		err error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		inv, err := s.Invitation(t.Context(), e, "k1")
+		read <- answer{inv, err}
+	}()
+	waitFor(t, pool, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`)
+	if err := correcting.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-read; got.err != nil || got.Email != "certo@example.test" || !got.Ours {
+		t.Errorf("the sender read %q, ours %v, %v", got.Email, got.Ours, got.err)
+	}
+}
+
 func TestCorrectionRefused(t *testing.T) {
 	s, pool, c := open(t, 8)
 	_, events := asked(t, s, pool, c, "Ciclo", 5)

@@ -43,14 +43,18 @@ type InvitedReview struct {
 }
 
 // Invitation reads what a claimed evaluation.assigned event is about. The
-// reviewer's link is made now, under keyID, unless a live one is there.
+// reviewer's link is made now, under keyID, unless a live one is there. The
+// address and the link belong together: a correction of the address waits for
+// us and sees that the link may leave, or we wait for it and see the new one.
 func (s *Store) Invitation(ctx context.Context, e outbox.Event, keyID string) (inv Invitation, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, `
-			SELECT reviewer_id, cancel_requested, status = 'processing' AND attempts = @attempts
-			FROM outbox_events
-			WHERE tenant_id = @tenant
-			  AND id = @id`,
+			SELECT e.reviewer_id, e.cancel_requested, e.status = 'processing' AND e.attempts = @attempts
+			FROM outbox_events e
+			JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+			WHERE e.tenant_id = @tenant
+			  AND e.id = @id
+			FOR KEY SHARE OF p`,
 			pgx.NamedArgs{"tenant": e.TenantID, "id": e.ID, "attempts": e.Attempts}).Scan(&inv.ReviewerID, &inv.CancelRequested, &inv.Ours)
 		if err != nil {
 			return fmt.Errorf("read event %d: %w", e.ID, err)
