@@ -27,7 +27,7 @@ func TestTheJourney(t *testing.T) {
 	hr.sees("pessoas.csv", "Windows-1252", "320 linhas lidas")
 	hr.press("Conferir as linhas")
 	hr.at(`/people/import/\d+`)
-	hr.sees("8 reconhecidas", "Novas 320 pessoas criadas", "Rejeitadas 0", "Uma pessoa sem gestor(a)", "Olívia Queirós Uchôa")
+	hr.sees("8 reconhecidas", "Novas 320 entram no cadastro", "Rejeitadas 0", "Uma pessoa sem gestor(a)", "Olívia Queirós Uchôa")
 	hr.press("Importar 320 pessoas")
 	hr.sees("Importar 320 pessoas de “pessoas.csv”?", "As 320 entram juntas")
 	hr.press("Importar 320 pessoas")

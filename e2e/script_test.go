@@ -59,7 +59,7 @@ func (p *plain) newCycle(name string) string {
 func (p *plain) importPairs(cycle string) {
 	p.t.Helper()
 	p.open(cycle + "/roster").follow("Importar arquivo")
-	p.press("Ler o arquivo", "file", "@pares.csv").sees("Conferir os pares antes de importar", "1.265")
+	p.press("Ler o arquivo", "file", "@pares.csv").sees("Conferir as linhas antes de importar", "1.265")
 	p.press("Gravar 1.265 mudanças")
 	p.press("Gravar 1.265 mudanças").sees("Arquivo gravado: 1.265 avaliações incluídas")
 }
