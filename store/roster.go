@@ -58,7 +58,7 @@ func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuer
 	rows, err := tx.Query(ctx, `
 		SELECT e.id, e.kind, e.source, e.state,
 		       reviewee.id, reviewee.name, reviewee.code, reviewee.department,
-		       reviewer.id, reviewer.name, reviewer.code, reviewer.department, coalesce(reviewer.email, ''), reviewer.left_on
+		       reviewer.id, reviewer.name, reviewer.code, coalesce(reviewer.email, ''), reviewer.left_on
 		FROM evaluations e
 		JOIN people reviewee ON reviewee.tenant_id = e.tenant_id AND reviewee.id = e.reviewee_id
 		JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id

@@ -15,7 +15,6 @@ type Pair struct {
 	ReviewerID     int64
 	Reviewer       string
 	ReviewerCode   string
-	ReviewerDept   string
 	ReviewerEmail  string
 	ReviewerLeftOn *time.Time
 }

@@ -58,7 +58,6 @@ var _ = register(words{
 	"messages.correct":        Text{"Corrigir e reenviar", "Correct and send again"},
 	"messages.for":            Text{" para {person}", " for {person}"},
 	"messages.hand_over":      Text{"Marcar como entregue em mãos", "Mark as handed over"},
-	"messages.give_address":   Text{"Dar um endereço", "Give an address"},
 
 	"messages.retry_all_title": Count{
 		Zero: Text{"Nenhuma mensagem para enviar de novo", "No message to send again"},

@@ -85,9 +85,6 @@ type Filter struct {
 // PageSize is how many messages a page shows.
 const PageSize = 25
 
-// Sorts are the orders that a Filter may ask for.
-var Sorts = []string{"-last", "last", "name", "-name", "attempts", "-attempts"}
-
 // Message is one row of the messages page.
 type Message struct {
 	ID              int64

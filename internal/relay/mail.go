@@ -104,7 +104,7 @@ func mayLeave(inv store.Invitation) (Result, bool) {
 
 func (m *Mail) invitation(ctx context.Context, e outbox.Event, inv store.Invitation, token string) (smtp.Message, error) {
 	locale, _ := i18n.Parse(inv.Locale)
-	subject, text, html := views.InvitationMail(locale, InvitationData(inv, strings.TrimSuffix(m.BaseURL, "/")+"/r/"+token))
+	subject, text, html := views.InvitationMail(locale, invitationData(inv, strings.TrimSuffix(m.BaseURL, "/")+"/r/"+token))
 	var body strings.Builder
 	if err := html.Render(i18n.With(ctx, locale), &body); err != nil {
 		return smtp.Message{}, fmt.Errorf("write the message: %w", err)
@@ -116,8 +116,8 @@ func (m *Mail) invitation(ctx context.Context, e outbox.Event, inv store.Invitat
 	}, nil
 }
 
-// InvitationData turns what the store read into what the view shows.
-func InvitationData(inv store.Invitation, link string) views.InvitationData {
+// invitationData turns what the store read into what the view shows.
+func invitationData(inv store.Invitation, link string) views.InvitationData {
 	d := views.InvitationData{Organisation: inv.Organisation, Cycle: inv.Cycle, ReviewerName: inv.Reviewer, Due: inv.Due, Link: link, Contact: inv.Contact}
 	for _, r := range inv.Reviews {
 		d.Reviews = append(d.Reviews, views.InvitedReview{Name: r.Reviewee, Title: r.Title, Kind: r.Kind})

@@ -66,9 +66,6 @@ func (s *Server) RootCAs() *x509.CertPool {
 	return pool
 }
 
-// CertPEM is its certificate, for a child process (SSL_CERT_FILE).
-func (s *Server) CertPEM() []byte { return s.certPEM }
-
 // Dial reaches the server whatever name is asked for.
 func (s *Server) Dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, network, s.addr)
