@@ -402,9 +402,7 @@ func linkOf(ctx context.Context, tx pgx.Tx, tenant int64, d outbox.MessageDetail
 	if err != nil {
 		return l, fmt.Errorf("read the link of message %d: %w", d.ID, err)
 	}
-	if loc, err := time.LoadLocation(zone); err == nil {
-		l.Until = l.Until.In(loc)
-	}
+	l.Until = appraisal.Cycle{DueAt: l.Until, DueZone: zone}.Due()
 	seenLinks, err := arrivedLinks(ctx, tx, tenant, d.PersonID)
 	for _, cycle := range seenLinks {
 		l.Arrived = l.Arrived || cycle == d.CycleID

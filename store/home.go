@@ -25,7 +25,7 @@ func (s *Store) WaitingFor(ctx context.Context, by policy.Actor) (Counts, error)
 			 FROM evaluations e
 			 JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
 			 WHERE e.tenant_id = @tenant
-			   AND e.reviewer_id = @person
+			   AND e.reviewer_id = @actor
 			   AND e.state IN ('pending', 'in_progress', 'reopened')
 			   AND c.state = 'active'),
 			(SELECT count(*)
@@ -33,12 +33,10 @@ func (s *Store) WaitingFor(ctx context.Context, by policy.Actor) (Counts, error)
 			 WHERE o.tenant_id = @tenant
 			   AND o.status = 'failed'
 			   AND @messages::boolean
-			   AND (@admin::boolean OR EXISTS (
+			   AND (@every::boolean OR o.cycle_id IS NULL OR EXISTS (
 			       SELECT FROM cycles c
-			       WHERE c.tenant_id = o.tenant_id AND c.id = o.cycle_id AND c.owner_id = @person)))`,
-		pgx.NamedArgs{"tenant": by.TenantID, "person": by.PersonID,
-			"messages": policy.May(by, policy.SeeMessages), "admin": by.Is(policy.Admin)},
-	).Scan(&c.Reviews, &c.Failed)
+			       WHERE c.tenant_id = o.tenant_id AND c.id = o.cycle_id AND c.owner_id = @actor)))`,
+		seen(by, pgx.NamedArgs{"messages": policy.May(by, policy.SeeMessages)})).Scan(&c.Reviews, &c.Failed)
 	if err != nil {
 		return Counts{}, fmt.Errorf("count what waits: %w", err)
 	}

@@ -85,9 +85,7 @@ func readInvitation(ctx context.Context, tx pgx.Tx, tenant, cycle int64, inv Inv
 	if err != nil {
 		return inv, fmt.Errorf("read the invitation of person %d to cycle %d: %w", inv.ReviewerID, cycle, err)
 	}
-	if loc, err := time.LoadLocation(zone); err == nil {
-		inv.Due = inv.Due.In(loc)
-	}
+	inv.Due = appraisal.Cycle{DueAt: inv.Due, DueZone: zone}.Due()
 	rows, err := tx.Query(ctx, `
 		SELECT p.name, p.title, e.kind
 		FROM evaluations e

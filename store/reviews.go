@@ -87,9 +87,7 @@ func (s *Store) Reviews(ctx context.Context, by policy.Actor) ([]ReviewLine, err
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l ReviewLine, err error) {
 		var zone string
 		err = row.Scan(&l.ID, &l.CycleID, &l.Cycle, &l.CycleState, &l.Due, &zone, &l.Late, &l.Reviewee, &l.Title, &l.Kind, &l.State, &l.SavedAt, &l.SubmittedAt)
-		if loc, bad := time.LoadLocation(zone); bad == nil {
-			l.Due = l.Due.In(loc)
-		}
+		l.Due = appraisal.Cycle{DueAt: l.Due, DueZone: zone}.Due()
 		return l, err
 	})
 	if err != nil {
