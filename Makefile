@@ -17,7 +17,7 @@ run: ## Run the demo with everything it needs (ARGS="--listen HOST:PORT --data D
 # -parallel 4: most tests wait for PostgreSQL or SMTP, not for one of our cores.
 test: browser ## Run every test on a private PostgreSQL, with the race detector (TESTS="./store/...")
 	@test -n "$(RACE)" || echo "No C compiler here: the tests run without the race detector."
-	go run ./internal/pg/withpg -- go test $(RACE) -parallel 4 $(or $(TESTS),./...)
+	go run ./internal/pg/withpg -- go test $(RACE) -timeout 20m -parallel 4 $(or $(TESTS),./...)
 
 check: generated fmt lint test ## Everything CI runs, in the same order
 
