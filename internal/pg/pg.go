@@ -85,16 +85,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	defer starting.Close()
 
-	owner, err := tryLockFile(filepath.Join(s.dir, "owner.lock"))
-	if errors.Is(err, errLocked) {
-		return s, s.join(ctx)
-	}
+	joined, err := s.ownOrJoin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.owner = owner
+	if joined {
+		return s, nil
+	}
 	if err := s.own(ctx, o); err != nil {
-		owner.Close()
+		s.owner.Close()
 		return nil, err
 	}
 	return s, nil
@@ -129,14 +128,26 @@ func prepare(o Options) (*Server, error) {
 	return s, nil
 }
 
-// join uses the server that another process of ours owns.
-func (s *Server) join(ctx context.Context) error {
+// ownOrJoin takes the folder's lock, or joins the server of the process that
+// holds it. A lock without a server behind it is waited for:
+// it may be that of a process which has just let go, still held for an instant
+// by a child that it was forking.
+func (s *Server) ownOrJoin(ctx context.Context) (joined bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := s.answers(ctx, nil); err != nil {
-		return fmt.Errorf("join the PostgreSQL of %s, which another process started: %w", s.dir, err)
+	for {
+		s.owner, err = tryLockFile(filepath.Join(s.dir, "owner.lock"))
+		if !errors.Is(err, errLocked) {
+			return false, err
+		}
+		err = s.ping(ctx)
+		if err == nil {
+			return true, nil
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			return false, fmt.Errorf("join the PostgreSQL of %s, which another process started: %w", s.dir, err)
+		}
 	}
-	return nil
 }
 
 // own starts the server of a folder nobody else holds.
