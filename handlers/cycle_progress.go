@@ -87,7 +87,7 @@ func (h *Handlers) closeCycle(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "closure.done", "n", expired)
-	return h.saved(w, r, cycleURL(id, "progress"), nil)
+	return h.redirect(w, r, cycleURL(id, "progress"))
 }
 
 // showCancellation answers GET /cycles/{id}/cancellation.
@@ -116,7 +116,7 @@ func (h *Handlers) cancelCycle(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "cancellation.done")
-	return h.saved(w, r, cycleURL(id, ""), nil)
+	return h.redirect(w, r, cycleURL(id, ""))
 }
 
 func (h *Handlers) cancellationPage(w http.ResponseWriter, r *http.Request, refusal error, form views.Form) error {

@@ -69,7 +69,7 @@ func (h *Handlers) createCycle(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "cycle.created", "cycle", terms.Name)
-	return h.saved(w, r, cycleURL(id, "roster"), nil)
+	return h.redirect(w, r, cycleURL(id, "roster"))
 }
 
 // showTerms answers GET /cycles/{id}/terms.
@@ -106,7 +106,7 @@ func (h *Handlers) changeTerms(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "cycle.changed", "cycle", terms.Name)
-	return h.saved(w, r, cycleURL(id, ""), nil)
+	return h.redirect(w, r, cycleURL(id, ""))
 }
 
 // refuseTerms draws the form again; its choices are read anew.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"ciclo/internal/fault"
 	"ciclo/internal/i18n"
@@ -169,7 +168,7 @@ func (h *Handlers) confirmPairs(w http.ResponseWriter, r *http.Request) error {
 	h.flash(r, views.Flash{Text: views.Tally(r.Context(), views.T(r.Context(), "pairs.done"),
 		views.Tallied{Key: "added", N: done.Created}, views.Tallied{Key: "changed", N: done.Updated},
 		views.Tallied{Key: "removed", N: done.Removed}, views.Tallied{Key: "rejected", N: done.Rejected})})
-	return h.saved(w, r, cycleURL(id, "roster"), nil)
+	return h.redirect(w, r, cycleURL(id, "roster"))
 }
 
 // exportRejectedPairs answers GET /cycles/{id}/imports/{import}/rejected.csv.
@@ -186,19 +185,11 @@ func (h *Handlers) exportRejectedPairs(w http.ResponseWriter, r *http.Request) e
 	for _, l := range lines {
 		cells := make([]string, len(headers))
 		copy(cells, l.Cells)
-		rows = append(rows, append(append([]string{strconv.Itoa(l.Line)}, cells...), reasons(r, l.Problems)))
+		rows = append(rows, append(append([]string{strconv.Itoa(l.Line)}, cells...), reasonWords(r.Context(), l.Problems)))
 	}
 	var b bytes.Buffer
 	if err := intake.WriteCSV(&b, rows); err != nil {
 		return err
 	}
 	return h.download(w, i18n.T(r.Context(), "pairs.rejected_file")+".csv", "text/csv; charset=utf-8", b.Bytes())
-}
-
-func reasons(r *http.Request, problems []intake.Problem) string {
-	said := make([]string, len(problems))
-	for i, p := range problems {
-		said[i] = views.Say(r.Context(), p.Message())
-	}
-	return strings.Join(said, " ")
 }

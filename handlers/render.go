@@ -177,15 +177,6 @@ func (h *Handlers) refuse(w http.ResponseWriter, r *http.Request, err error, pag
 	return h.render(w, r, statusOf(err), page, fragment)
 }
 
-// saved answers a write that worked: htmx gets the changed panel, everyone else
-// is sent to url. With no panel htmx goes there as well.
-func (h *Handlers) saved(w http.ResponseWriter, r *http.Request, url string, panel templ.Component) error {
-	if panel != nil && wantsFragment(r) {
-		return h.show(w, r, panel, panel)
-	}
-	return h.redirect(w, r, url)
-}
-
 // redirect sends the browser to an address of ours with GET.
 func (h *Handlers) redirect(w http.ResponseWriter, r *http.Request, url string) error {
 	if err := h.keepSession(w, r); err != nil {

@@ -89,7 +89,7 @@ func (h *Handlers) clearRoster(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "roster.cleared", "n", pairs)
-	return h.saved(w, r, cycleURL(id, "roster"), nil)
+	return h.redirect(w, r, cycleURL(id, "roster"))
 }
 
 // showRule answers GET /cycles/{id}/rule.
@@ -148,7 +148,7 @@ func (h *Handlers) applyRule(w http.ResponseWriter, r *http.Request) error {
 	}
 	h.flash(r, views.Flash{Text: views.Tally(r.Context(), views.N(r.Context(), "roster.rule_applied", done.Matched),
 		views.Tallied{Key: "added", N: done.Added}, views.Tallied{Key: "removed", N: done.Removed}, views.Tallied{Key: "kept_out", N: done.KeptOut})})
-	return h.saved(w, r, cycleURL(id, "roster"), nil)
+	return h.redirect(w, r, cycleURL(id, "roster"))
 }
 
 func ruleOf(in *form) appraisal.Rule {
@@ -222,7 +222,7 @@ func (h *Handlers) addPair(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "roster.pair_added", "reviewee", added.Reviewee, "reviewer", added.Reviewer, "kind", i18n.Word("kind."+string(added.Kind)))
-	return h.saved(w, r, cycleURL(id, "roster"), nil)
+	return h.redirect(w, r, cycleURL(id, "roster"))
 }
 
 func (h *Handlers) refusePair(w http.ResponseWriter, r *http.Request, refusal error, form views.Form, id int64) error {
@@ -252,7 +252,7 @@ func (h *Handlers) removePair(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "roster.pair_removed", "reviewee", removed.Reviewee, "reviewer", removed.Reviewer)
-	return h.saved(w, r, comeBack(in, id, cycleURL(id, "roster")), nil)
+	return h.redirect(w, r, comeBack(in, id, cycleURL(id, "roster")))
 }
 
 // showReplacement answers GET /cycles/{id}/pairs/{pair}/reviewer.
@@ -282,7 +282,7 @@ func (h *Handlers) replaceReviewer(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	h.say(r, "roster.reviewer_replaced", "reviewee", now.Reviewee, "reviewer", now.Reviewer)
-	return h.saved(w, r, comeBack(in, id, cycleURL(id, "rehearsal")), nil)
+	return h.redirect(w, r, comeBack(in, id, cycleURL(id, "rehearsal")))
 }
 
 func (h *Handlers) replacementPage(w http.ResponseWriter, r *http.Request, refusal error, form views.Form) error {
@@ -373,7 +373,7 @@ func (h *Handlers) excludePerson(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "roster.person_excluded", "person", name)
-	return h.saved(w, r, comeBack(in, id, cycleURL(id, "roster")), nil)
+	return h.redirect(w, r, comeBack(in, id, cycleURL(id, "roster")))
 }
 
 func (h *Handlers) exclusionPage(w http.ResponseWriter, r *http.Request, refusal error, form views.Form) error {
@@ -411,5 +411,5 @@ func (h *Handlers) includePerson(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.say(r, "roster.person_included", "person", name)
-	return h.saved(w, r, comeBack(in, id, cycleURL(id, "absences")), nil)
+	return h.redirect(w, r, comeBack(in, id, cycleURL(id, "absences")))
 }
