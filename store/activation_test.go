@@ -16,10 +16,17 @@ import (
 	"ciclo/store/storetest"
 )
 
-// open returns a store on a database of its own, and a company of n people.
+// open returns a store on a database of its own, and a company of n people. The
+// test runs beside others from here.
 func open(t *testing.T, n int) (*store.Store, *pgxpool.Pool, storetest.Company) {
 	t.Helper()
 	t.Parallel()
+	return openAlone(t, n)
+}
+
+// openAlone is open for a test that runs while no other does.
+func openAlone(t *testing.T, n int) (*store.Store, *pgxpool.Pool, storetest.Company) {
+	t.Helper()
 	pool := storetest.Pool(t)
 	s, err := store.New(pool)
 	if err != nil {

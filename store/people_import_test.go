@@ -370,7 +370,7 @@ func TestAStagedFileIsItsImportersForADay(t *testing.T) {
 
 // It is not parallel: while it holds every turn, no other test may read a file.
 func TestAThirdFileAtOnceIsToldToComeBack(t *testing.T) {
-	s, _, company := open(t, 2)
+	s, _, company := openAlone(t, 2)
 	p := preview(t, s, company.HR, header+"X1;Xavier")
 	cycle := draft(t, s, company, "2026.2")
 	pairs, err := store.ReadFile(t.Context(), "pares.csv", []byte("avaliado;avaliador;tipo\n1;2;par\n"))
