@@ -128,6 +128,7 @@ const small = `(() => [...document.querySelectorAll("a[href], button, input:not(
 // TestEveryPageForEverybody opens every page in both themes, both languages, at
 // a desk and on a phone, with its dialogs open and its faults shown.
 func TestEveryPageForEverybody(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	demo := start(t, filepath.Join(scratch, "pages")) // its people change their language
 	w := newWorld(t, demo)

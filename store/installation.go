@@ -126,3 +126,20 @@ func (s *Store) TenantNamed(ctx context.Context, name string) (id int64, err err
 	}
 	return id, nil
 }
+
+// PersonWithAddress answers who of an organisation has the e-mail address, as
+// the command line gives it.
+func (s *Store) PersonWithAddress(ctx context.Context, tenant int64, email string) (id int64, name string, err error) {
+	err = s.pool.QueryRow(ctx, `
+		SELECT id, name
+		FROM people
+		WHERE tenant_id = @tenant
+		  AND email = @email::citext`, pgx.NamedArgs{"tenant": tenant, "email": email}).Scan(&id, &name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, "", fault.NotFoundf("tenant.nobody", "email", email)
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("find the person with an address: %w", err)
+	}
+	return id, name, nil
+}

@@ -168,7 +168,6 @@ func (s *Store) SettleCancelled(ctx context.Context, e outbox.Event, reason stri
 // was asked for meanwhile is honoured instead of a retry.
 func (s *Store) SettleFailed(ctx context.Context, e outbox.Event, a outbox.Attempt) (status outbox.Status, ours bool, err error) {
 	backoff := outbox.Backoff(e.Attempts, e.MaxAttempts, rand.Float64())
-	ourFault := a.Class == outbox.Unavailable || a.Class == outbox.SenderRefused
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		status, ours = "", false // a deadlock runs this twice
 		var due time.Time
@@ -196,7 +195,7 @@ func (s *Store) SettleFailed(ctx context.Context, e outbox.Event, a outbox.Attem
 			SELECT status, available_at
 			FROM settled`,
 			pgx.NamedArgs{"tenant": e.TenantID, "id": e.ID, "attempts": e.Attempts, "permanent": a.Class == outbox.Permanent,
-				"our_fault": ourFault, "backoff": backoff.Seconds(), "error": atMost(a.Error, 2000), "cause": a.Cause, "class": a.Class,
+				"our_fault": a.Class.OurFault(), "backoff": backoff.Seconds(), "error": atMost(a.Error, 2000), "cause": a.Cause, "class": a.Class,
 				"phase": a.Phase, "address": a.Address, "took": a.Took.Milliseconds()}).Scan(&status, &due)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil // the lease was lost: touch nothing

@@ -74,6 +74,7 @@ func (c tenantCreate) Run(ctx context.Context, out io.Writer) error {
 
 type personCommands struct {
 	Create personCreate `cmd:"" help:"Make a person, and print a one-time link to choose a password."`
+	Link   personLink   `cmd:"" help:"Print another one-time link, for a person who is there already."`
 }
 
 type personCreate struct {
@@ -97,17 +98,42 @@ func (c personCreate) Run(ctx context.Context, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		token, err := s.CreateOneTimeLink(ctx, tenant, id, "password")
+		return printLink(ctx, out, settings, s, tenant, id, c.Name)
+	})
+}
+
+type personLink struct {
+	Tenant string `help:"The organisation's name." required:""`
+	Email  string `help:"The person's e-mail address." required:""`
+}
+
+// Run prints another link, for whoever missed the hour of the first.
+func (c personLink) Run(ctx context.Context, out io.Writer) error {
+	return onDatabase(ctx, func(settings config, s *store.Store) error {
+		tenant, err := s.TenantNamed(ctx, c.Tenant)
 		if err != nil {
 			return err
 		}
-		base := "http://" + settings.Listen
-		if settings.BaseURL != nil {
-			base = settings.BaseURL.String()
+		id, name, err := s.PersonWithAddress(ctx, tenant, c.Email)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(out, "%s can choose a password within an hour, once, at\n  %s/password/%s\n", c.Name, base, token)
-		return nil
+		return printLink(ctx, out, settings, s, tenant, id, name)
 	})
+}
+
+// printLink makes a link to choose a password, and prints it: it is stored nowhere.
+func printLink(ctx context.Context, out io.Writer, settings config, s *store.Store, tenant, person int64, name string) error {
+	token, err := s.CreateOneTimeLink(ctx, tenant, person, "password")
+	if err != nil {
+		return err
+	}
+	base := "http://" + settings.Listen
+	if settings.BaseURL != nil {
+		base = settings.BaseURL.String()
+	}
+	fmt.Fprintf(out, "%s can choose a password within an hour, once, at\n  %s/password/%s\n", name, base, token)
+	return nil
 }
 
 type importCommands struct {

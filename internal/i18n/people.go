@@ -262,6 +262,7 @@ var _ = register(words{
 	"people.all_in_text":     Text{"Cada mudança está na trilha de auditoria.", "Every change is on the audit trail."},
 	"people.see":             Text{"Ver pessoas", "See people"},
 
+	"tenant.nobody":  Text{"Ninguém da organização tem o endereço “{email}”.", "Nobody of the organisation has the address “{email}”."},
 	"tenant.unnamed": Text{"Não há organização com o nome “{name}”.", "There is no organisation named “{name}”."},
 	"tenant.unknown": Text{"Não há organização com o número {id}.", "There is no organisation number {id}."},
 })

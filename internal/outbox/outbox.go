@@ -94,6 +94,10 @@ const (
 	Lost          Class = "lost"           // the worker died with it
 )
 
+// OurFault reports whether the attempt failed on our side: it costs the row
+// nothing, and every other row would have met the same.
+func (c Class) OurFault() bool { return c == Unavailable || c == SenderRefused }
+
 // Cause is a failure in words a person can act on; its catalogue key is
 // "cause." followed by it.
 type Cause string

@@ -35,12 +35,13 @@ func (w *drainWorker) Work(ctx context.Context, job *river.Job[outbox.DrainArgs]
 
 // slice is the part of one drain that lives between two rows.
 type slice struct {
-	relay   *Relay
-	queue   string
-	tenant  int64
-	carrier Carrier
-	prev    outbox.Event // delivered, and not settled yet
-	leave   func()       // gives back the slice's side of the alone lock
+	relay    *Relay
+	queue    string
+	tenant   int64
+	carrier  Carrier
+	prev     outbox.Event // delivered, and not settled yet
+	troubled bool         // the last row met a fault of our side
+	leave    func()       // gives back the slice's side of the alone lock
 }
 
 // drain works at most a hundred rows or one second of one tenant's queue, and
@@ -64,7 +65,7 @@ func (r *Relay) drain(ctx context.Context, args outbox.DrainArgs) (more bool, er
 	for n := 0; n < outbox.SliceRows && time.Now().Before(end) && !r.isStopping(); n++ {
 		if err := s.ready(ctx, deliverer); err != nil {
 			r.log.WarnContext(ctx, "the queue rests: nothing could be made ready", "queue", args.Queue, "error", err)
-			return false, r.store.RestQueue(ctx, args.Queue, args.Tenant, r.rests.after(args.Queue, time.Now()))
+			return false, r.rest(ctx, args)
 		}
 		s.enter()
 		if r.isStopping() { // it may have waited long for a connection, or for a suspect
@@ -74,6 +75,10 @@ func (r *Relay) drain(ctx context.Context, args outbox.DrainArgs) (more bool, er
 		if err != nil || !worked {
 			return false, err
 		}
+		if s.troubled { // every other row would meet the same answer
+			r.log.WarnContext(ctx, "the queue rests: the server refuses us", "queue", args.Queue)
+			return false, r.rest(ctx, args)
+		}
 		if args.Queue == outbox.QueueAlone || r.alone.isWanted() {
 			if err := s.stepBack(ctx); err != nil {
 				return false, err
@@ -81,6 +86,11 @@ func (r *Relay) drain(ctx context.Context, args outbox.DrainArgs) (more bool, er
 		}
 	}
 	return true, nil
+}
+
+// rest wakes one drain when the queue has rested: nothing else would.
+func (r *Relay) rest(ctx context.Context, args outbox.DrainArgs) error {
+	return r.store.RestQueue(ctx, args.Queue, args.Tenant, r.rests.after(args.Queue, time.Now()))
 }
 
 // ready opens a carrier when there is none that can go on. It steps back
@@ -101,7 +111,6 @@ func (s *slice) ready(ctx context.Context, d Deliverer) error {
 		return err
 	}
 	s.carrier = carrier
-	s.relay.rests.over(s.queue)
 	return nil
 }
 
@@ -169,6 +178,7 @@ func (s *slice) deliver(ctx context.Context, e outbox.Event, end time.Time) erro
 		})
 	case result.Failed != nil:
 		a := *result.Failed
+		s.troubled = a.Class.OurFault()
 		span.SetAttributes(attribute.String("ciclo.outcome", string(a.Class)), attribute.String("ciclo.cause", string(a.Cause)))
 		span.SetStatus(codes.Error, string(a.Class))
 		s.relay.log.InfoContext(ctx, "not delivered", "event", e.ID, "tenant", e.TenantID, "attempt", e.Attempts, "class", a.Class, "cause", a.Cause)
@@ -178,6 +188,7 @@ func (s *slice) deliver(ctx context.Context, e outbox.Event, end time.Time) erro
 		})
 	}
 	span.SetAttributes(attribute.String("ciclo.outcome", "delivered"))
+	s.relay.rests.over(s.queue)
 	s.prev = e
 	return nil
 }
