@@ -1,7 +1,7 @@
 # Everything a person or CI does here. Bare "make" lists it.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
-.PHONY: help run test check generated fmt format lint build browser
+.PHONY: help run test faults check generated fmt format lint build browser
 
 # The race detector needs a C compiler; without one the tests run without it,
 # and say so.
@@ -15,9 +15,13 @@ run: ## Run the demo with everything it needs (ARGS="--listen HOST:PORT --data D
 	@exec ./bin/ciclo demo $(ARGS)
 
 # -parallel 4: most tests wait for PostgreSQL or SMTP, not for one of our cores.
+# -vet=off: make lint runs the whole of go vet, and CI runs both.
 test: browser ## Run every test on a private PostgreSQL, with the race detector (TESTS="./store/...")
 	@test -n "$(RACE)" || echo "No C compiler here: the tests run without the race detector."
-	go run ./internal/pg/withpg -- go test $(RACE) -timeout 20m -parallel 4 $(or $(TESTS),./...)
+	go run ./internal/pg/withpg -- go test $(RACE) -vet=off -timeout 20m -parallel 4 $(or $(TESTS),./...)
+
+faults: ## Run the delivery tests in their long form (minutes)
+	CICLO_TEST_LONG=1 $(MAKE) test TESTS="-count=1 -v -run 'SixteenWorkers' ./store"
 
 check: generated fmt lint test ## Everything CI runs, in the same order
 

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -369,7 +370,10 @@ func buffersOf(plan string) (n int) {
 
 // D24 in its short form: sixteen workers, no deadlock, no row claimed twice.
 func TestSixteenWorkersRepeatNothing(t *testing.T) {
-	const rows = 4000
+	rows := int64(4000)
+	if os.Getenv("CICLO_TEST_LONG") != "" { // make faults
+		rows = 100_000
+	}
 	pool := storetest.Pool(t)
 	config := pool.Config()
 	config.MaxConns = 20
@@ -383,7 +387,7 @@ func TestSixteenWorkersRepeatNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	company := storetest.NewCompany(t, pool, "Aroeira", 3)
-	owe(t, pool, company, rows)
+	owe(t, pool, company, int(rows))
 	var claimed sync.Map
 	var repeats, settled atomic.Int64
 	var wg sync.WaitGroup

@@ -1,6 +1,7 @@
 package house
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -127,9 +129,17 @@ type source struct {
 
 func read(t *testing.T) source {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	s, err := readOnce()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return s
+}
+
+var readOnce = sync.OnceValues(func() (source, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return source{}, err
 	}
 	s := source{imports: map[string][]string{}, introduced: map[string]bool{}, lazy: map[string]string{}}
 	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
@@ -155,14 +165,11 @@ func read(t *testing.T) source {
 		}
 		return s.add(filepath.ToSlash(rel), b)
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err == nil && len(s.imports) < 3 {
+		err = fmt.Errorf("only %d rooms below %s", len(s.imports), root)
 	}
-	if len(s.imports) < 3 {
-		t.Fatalf("only %d rooms below %s", len(s.imports), root)
-	}
-	return s
-}
+	return s, err
+})
 
 func (s *source) add(name string, body []byte) error {
 	files := token.NewFileSet()
