@@ -26,7 +26,7 @@ func (s *site) asked(name string, n int) (cycle int64, events []int64) {
 	if _, err := s.store.ActivateCycle(s.t.Context(), s.company.HR, cycle); err != nil {
 		s.t.Fatal(err)
 	}
-	rows, _ := s.pool.Query(s.t.Context(), `SELECT id FROM outbox_events WHERE cycle_id = $1 ORDER BY reviewer_id`, cycle)
+	rows, _ := s.pool.Query(s.t.Context(), `SELECT id FROM outbox_events WHERE cycle_id = $1 ORDER BY person_id`, cycle)
 	events, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil || len(events) != n {
 		s.t.Fatalf("%d events (%v), want %d", len(events), err, n)
@@ -42,12 +42,12 @@ func (s *site) fail(cause outbox.Cause, reply string, ids ...int64) {
 			UPDATE outbox_events
 			SET status = 'failed', attempts = attempts + 1, last_error = @reply, cause = @cause, updated_at = now()
 			WHERE id = ANY (@ids)
-			RETURNING tenant_id, id, attempts, reviewer_id
+			RETURNING tenant_id, id, attempts, person_id
 		)
 		INSERT INTO delivery_attempts (tenant_id, event_id, attempt, class, cause, phase, address, error, took_ms)
 		SELECT r.tenant_id, r.id, r.attempts, 'permanent', @cause, 'rcpt', p.email, @reply, 412
 		FROM refused r
-		JOIN people p ON p.id = r.reviewer_id`, pgx.NamedArgs{"ids": ids, "cause": cause, "reply": reply})
+		JOIN people p ON p.id = r.person_id`, pgx.NamedArgs{"ids": ids, "cause": cause, "reply": reply})
 }
 
 // become puts messages into another state of the outbox.

@@ -66,9 +66,8 @@ func (h *Handlers) sampleMail(r *http.Request, id int64, l views.List) (*views.S
 		return nil, err
 	}
 	locale := sampleLocale(inv, l.Get("lang"))
-	subject, _, _ := views.InvitationMail(locale, h.sampleData(inv))
 	own, _ := i18n.Parse(inv.Locale)
-	return &views.SampleMail{ReviewerID: inv.ReviewerID, From: inv.Organisation, To: inv.Reviewer + " <" + inv.Email + ">", Subject: subject, Locale: locale, Own: own,
+	return &views.SampleMail{ReviewerID: inv.PersonID, From: inv.Organisation, To: inv.Person + " <" + inv.Email + ">", Subject: h.sampleOf(locale, inv).Subject, Locale: locale, Own: own,
 		Place: inv.Place, Reviewers: inv.Reviewers, Previous: inv.Previous, Next: inv.Next, AsText: l.Get("format") == "text"}, nil
 }
 
@@ -81,14 +80,11 @@ func sampleLocale(inv store.SampleInvitation, asked string) i18n.Locale {
 	return l
 }
 
-// sampleData is what the relay would say, with a link that opens nothing.
-func (h *Handlers) sampleData(inv store.SampleInvitation) views.InvitationData {
-	d := views.InvitationData{Organisation: inv.Organisation, Cycle: inv.Cycle, ReviewerName: inv.Reviewer, Due: inv.Due, Contact: inv.Contact,
-		Link: h.URL("/r/exemplo")}
-	for _, v := range inv.Reviews {
-		d.Reviews = append(d.Reviews, views.InvitedReview{Name: v.Reviewee, Title: v.Title, Kind: v.Kind})
-	}
-	return d
+// sampleOf is what the relay would say, with a link that opens nothing.
+func (h *Handlers) sampleOf(locale i18n.Locale, inv store.SampleInvitation) views.Mail {
+	inv.Path = "/r/exemplo"
+	m, _ := views.MailOf(locale, inv.Letter, h.URL(""))
+	return m
 }
 
 // showSampleMail answers GET /cycles/{id}/rehearsal/mail: the message itself,
@@ -104,11 +100,12 @@ func (h *Handlers) showSampleMail(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	asFrame(w)
-	_, text, html := views.InvitationMail(sampleLocale(inv, r.URL.Query().Get("lang")), h.sampleData(inv))
+	locale := sampleLocale(inv, r.URL.Query().Get("lang"))
+	m := h.sampleOf(locale, inv)
 	if r.URL.Query().Get("format") == "text" {
-		return h.answer(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+		return h.answer(w, http.StatusOK, "text/plain; charset=utf-8", []byte(m.Text(locale)))
 	}
-	return h.show(w, r, html, nil)
+	return h.show(w, r, m.HTML(locale), nil)
 }
 
 // listConcerns answers GET /cycles/{id}/rehearsal/{about}: whom a warning is about.

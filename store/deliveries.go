@@ -202,7 +202,7 @@ func countMessages(ctx context.Context, tx pgx.Tx, by policy.Actor, f outbox.Fil
 		SELECT count(*), count(*) FILTER (WHERE e.cause = @dead)
 		FROM outbox_events e
 		LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
-		LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+		LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.person_id
 		WHERE e.tenant_id = @tenant
 		  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)
 		  AND e.status = @status
@@ -241,7 +241,7 @@ const listMessagesSQL = `
 	       e.cancel_requested, e.available_at, e.created_at, e.updated_at, e.delivered_at
 	FROM outbox_events e
 	LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
-	LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+	LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.person_id
 	WHERE e.tenant_id = @tenant
 	  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)
 	  AND e.status = @status
@@ -279,7 +279,7 @@ func readMessage(ctx context.Context, tx pgx.Tx, by policy.Actor, act policy.Act
 		FROM outbox_events e
 		JOIN tenants t ON t.id = e.tenant_id
 		LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
-		LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+		LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.person_id
 		WHERE e.tenant_id = @tenant
 		  AND e.id = @id`, pgx.NamedArgs{"tenant": by.TenantID, "id": id}).
 		Scan(&m.ID, &m.Type, &m.Queue, &m.Status, &m.CycleID, &m.Cycle, &m.PersonID, &m.Person, &m.Email, &m.Attempts, &m.MaxAttempts,

@@ -62,7 +62,7 @@ func arrivedLinks(ctx context.Context, tx pgx.Tx, tenant, person int64) ([]int64
 			SELECT FROM outbox_events e
 			WHERE e.tenant_id = l.tenant_id
 			  AND e.cycle_id = l.cycle_id
-			  AND e.reviewer_id = l.person_id
+			  AND e.person_id = l.person_id
 			  AND (e.status = 'processing'
 			    OR e.status = 'delivered' AND e.delivered_at >= l.created_at
 			    OR EXISTS (

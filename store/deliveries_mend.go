@@ -156,7 +156,7 @@ func (s *Store) retry(ctx context.Context, tx pgx.Tx, by policy.Actor, f outbox.
 			SELECT e.id
 			FROM outbox_events e
 			LEFT JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
-			LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewer_id
+			LEFT JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.person_id
 			WHERE e.tenant_id = @tenant
 			  AND (@every OR e.cycle_id IS NULL OR c.owner_id = @actor)
 			  AND e.status = @status

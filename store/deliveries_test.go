@@ -28,7 +28,7 @@ func asked(t *testing.T, s *store.Store, pool *pgxpool.Pool, c storetest.Company
 	if _, err := s.ActivateCycle(t.Context(), c.HR, cycle); err != nil {
 		t.Fatalf("activate %s: %v", name, err)
 	}
-	rows, _ := pool.Query(t.Context(), `SELECT id FROM outbox_events WHERE cycle_id = $1 ORDER BY reviewer_id`, cycle)
+	rows, _ := pool.Query(t.Context(), `SELECT id FROM outbox_events WHERE cycle_id = $1 ORDER BY person_id`, cycle)
 	events, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil || len(events) != n {
 		t.Fatalf("%d events (%v), want %d", len(events), err, n)
@@ -51,7 +51,7 @@ func claimID(t *testing.T, s *store.Store, pool *pgxpool.Pool, c storetest.Compa
 func try(t *testing.T, s *store.Store, pool *pgxpool.Pool, c storetest.Company, id int64, a outbox.Attempt) outbox.Status {
 	t.Helper()
 	e := claimID(t, s, pool, c, id)
-	if _, err := s.Invitation(t.Context(), e, "k1"); err != nil {
+	if _, err := s.Letter(t.Context(), e, "k1"); err != nil {
 		t.Fatal(err)
 	}
 	status, ours, err := s.SettleFailed(t.Context(), e, a)
@@ -348,7 +348,7 @@ func TestCancelWhileBeingSentTellsWhatHappened(t *testing.T) {
 		told   string
 	}{
 		{"the sender looked in time", func(s *store.Store, _ *pgxpool.Pool, e outbox.Event) error {
-			inv, err := s.Invitation(ctx, e, "k1")
+			inv, err := s.Letter(ctx, e, "k1")
 			if err != nil || !inv.CancelRequested {
 				return fmt.Errorf("the last look says %v, %v", inv.CancelRequested, err)
 			}
@@ -425,7 +425,7 @@ func TestCorrectedAddressKeepsTheLinkOnlyIfNobodyCanHaveIt(t *testing.T) {
 		}, true, "pending 2/7 mail"},
 		{"a worker lost, then refused", func(t *testing.T, s *store.Store, pool *pgxpool.Pool, c storetest.Company, id int64) {
 			e := claimID(t, s, pool, c, id)
-			if _, err := s.Invitation(t.Context(), e, "k1"); err != nil {
+			if _, err := s.Letter(t.Context(), e, "k1"); err != nil {
 				t.Fatal(err)
 			}
 			storetest.Exec(t, pool, `UPDATE outbox_events SET available_at = now() - interval '1 second' WHERE id = $1`, id)
@@ -436,7 +436,7 @@ func TestCorrectedAddressKeepsTheLinkOnlyIfNobodyCanHaveIt(t *testing.T) {
 		}, true, "pending 2/7 mail"},
 		{"accepted", func(t *testing.T, s *store.Store, pool *pgxpool.Pool, c storetest.Company, id int64) {
 			e := claimID(t, s, pool, c, id)
-			if _, err := s.Invitation(t.Context(), e, "k1"); err != nil {
+			if _, err := s.Letter(t.Context(), e, "k1"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.SettleDelivered(t.Context(), e); err != nil {
@@ -481,7 +481,7 @@ func TestCorrectedAddressKeepsTheLinkOnlyIfNobodyCanHaveIt(t *testing.T) {
 				t.Error("no drain was woken")
 			}
 			// the relay's next attempt carries the same link, or a new one
-			inv, err := s.Invitation(t.Context(), claimID(t, s, pool, c, id), "k1")
+			inv, err := s.Letter(t.Context(), claimID(t, s, pool, c, id), "k1")
 			if err != nil || inv.Email != "certo@example.test" || (inv.Link.ID != link) != tt.newLink {
 				t.Errorf("the next attempt goes to %q by link %d (was %d), %v", inv.Email, inv.Link.ID, link, err)
 			}
@@ -498,7 +498,7 @@ func TestASenderWaitsForTheAddressBeingCorrected(t *testing.T) {
 	s, pool, c := open(t, 6)
 	_, events := asked(t, s, pool, c, "Ciclo", 4)
 	e := claimID(t, s, pool, c, events[3])
-	if _, err := s.Invitation(t.Context(), e, "k1"); err != nil {
+	if _, err := s.Letter(t.Context(), e, "k1"); err != nil {
 		t.Fatal(err)
 	}
 	correcting, err := pool.Begin(t.Context())
@@ -510,12 +510,12 @@ func TestASenderWaitsForTheAddressBeingCorrected(t *testing.T) {
 		t.Fatal(err)
 	}
 	type answer struct {
-		store.Invitation
+		store.Outgoing
 		err error
 	}
 	read := make(chan answer, 1)
 	go func() {
-		inv, err := s.Invitation(t.Context(), e, "k1")
+		inv, err := s.Letter(t.Context(), e, "k1")
 		read <- answer{inv, err}
 	}()
 	waitFor(t, pool, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`)

@@ -8,6 +8,7 @@ import (
 
 	"ciclo/internal/appraisal"
 	"ciclo/internal/fault"
+	"ciclo/internal/outbox"
 	"ciclo/internal/policy"
 )
 
@@ -208,7 +209,7 @@ func (s *Store) Concerns(ctx context.Context, by policy.Actor, id int64, about s
 // SampleInvitation is the message one reviewer would get, and their place among
 // all who would.
 type SampleInvitation struct {
-	Invitation
+	outbox.Letter
 	Place     int   // from 1
 	Reviewers int   // with an address
 	Previous  int64 // ids of the reviewers before and after, or nought
@@ -254,8 +255,7 @@ func (s *Store) SampleInvitation(ctx context.Context, by policy.Actor, id, revie
 		case len(found) == 0:
 			return fault.NotFoundf("rehearsal.no_mail")
 		}
-		inv.ReviewerID = found[0]
-		inv.Invitation, err = readInvitation(ctx, tx, by.TenantID, id, inv.Invitation)
+		inv.Letter, err = readLetter(ctx, tx, by.TenantID, outbox.Letter{Kind: outbox.EvaluationAssigned, PersonID: found[0], CycleID: id})
 		return err
 	})
 	return inv, err

@@ -328,7 +328,7 @@ func TestTheRehearsalNamesBothCycles(t *testing.T) {
 		t.Fatalf("sample: %+v, %v", one, err)
 	}
 	two, err := s.SampleInvitation(t.Context(), company.HR, second, one.Next)
-	if err != nil || two.Place != 2 || two.Previous != one.ReviewerID {
+	if err != nil || two.Place != 2 || two.Previous != one.PersonID {
 		t.Errorf("the next sample: %+v, %v", two, err)
 	}
 }

@@ -9,42 +9,46 @@ import (
 	"testing"
 	"time"
 
-	"ciclo/internal/appraisal"
 	"ciclo/internal/i18n"
+	"ciclo/internal/outbox"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func aroeira(t *testing.T) InvitationData {
+func aroeira(t *testing.T) outbox.Letter {
 	t.Helper()
 	zone, err := time.LoadLocation("America/Sao_Paulo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return InvitationData{
+	return outbox.Letter{
 		Organisation: "Transportes Aroeira",
 		Cycle:        "Avaliação de Desempenho 2026.2",
-		ReviewerName: "Maria Aparecida do Nascimento Vasconcelos Figueiredo",
+		Person:       "Maria Aparecida do Nascimento Vasconcelos Figueiredo",
 		Due:          time.Date(2026, 11, 30, 23, 59, 0, 0, zone),
-		Link:         "https://ciclo.transportes.example/r/AAAAAAAAAAEkX2vQ7mB0tLrkX2vQ7mB0tLrkX2vQ7mB0",
+		Kind:         outbox.EvaluationAssigned,
+		Path:         "/r/AAAAAAAAAAEkX2vQ7mB0tLrkX2vQ7mB0tLrkX2vQ7mB0",
 		Contact:      "rh@transportes.example",
-		Reviews: []InvitedReview{
-			{"João Guilherme Albuquerque de Souza Montenegro", "Motorista carreteiro", appraisal.Manager},
-			{"Ubirajara Höfling D’Ávila", "", appraisal.Peer},
-			{"Olívia Queirós Uchôa", "Diretora", appraisal.Report},
-			{"Maria Aparecida do Nascimento Vasconcelos Figueiredo", "Gerente", appraisal.Self},
+		Reviews: []outbox.LetterReview{
+			{Name: "João Guilherme Albuquerque de Souza Montenegro", Title: "Motorista carreteiro", As: "manager"},
+			{Name: "Ubirajara Höfling D’Ávila", Title: "", As: "peer"},
+			{Name: "Olívia Queirós Uchôa", Title: "Diretora", As: "report"},
+			{Name: "Maria Aparecida do Nascimento Vasconcelos Figueiredo", Title: "Gerente", As: "self"},
 		},
 	}
 }
 
-func invitationOf(t *testing.T, l i18n.Locale, d InvitationData) (subject, text, html string) {
+func invitationOf(t *testing.T, l i18n.Locale, d outbox.Letter) (subject, text, html string) {
 	t.Helper()
-	subject, text, component := InvitationMail(l, d)
+	m, ok := MailOf(l, d, "https://ciclo.transportes.example")
+	if !ok {
+		t.Fatalf("nobody knows how to say %s", d.Kind)
+	}
 	var b strings.Builder
-	if err := component.Render(t.Context(), &b); err != nil {
+	if err := m.HTML(l).Render(t.Context(), &b); err != nil {
 		t.Fatalf("draw the invitation: %v", err)
 	}
-	return subject, text, b.String()
+	return m.Subject, m.Text(l), b.String()
 }
 
 func TestInvitationReadsAsReviewed(t *testing.T) {
@@ -53,11 +57,11 @@ func TestInvitationReadsAsReviewed(t *testing.T) {
 	many := aroeira(t)
 	many.Reviews = nil
 	for i := range 53 {
-		many.Reviews = append(many.Reviews, InvitedReview{fmt.Sprintf("Pessoa %02d", i+1), "Motorista", appraisal.Peer})
+		many.Reviews = append(many.Reviews, outbox.LetterReview{Name: fmt.Sprintf("Pessoa %02d", i+1), Title: "Motorista", As: "peer"})
 	}
 	for _, tt := range []struct {
 		name string
-		data InvitationData
+		data outbox.Letter
 	}{
 		{"four", aroeira(t)},
 		{"one", one},
@@ -105,7 +109,7 @@ func TestInvitationKeepsBothPartsComplete(t *testing.T) {
 					t.Errorf("%s: %q is missing in a part", l, r.Name)
 				}
 			}
-			for _, fact := range []string{d.Organisation, d.Cycle, d.Link, d.Contact, l.LongDate(d.Due), "23:59", l.Zone(d.Due), "UTC−3"} {
+			for _, fact := range []string{d.Organisation, d.Cycle, d.Path, d.Contact, l.LongDate(d.Due), "23:59", l.Zone(d.Due), "UTC−3"} {
 				if !strings.Contains(part, fact) {
 					t.Errorf("%s: %q is missing in a part", l, fact)
 				}
@@ -122,10 +126,10 @@ func TestInvitationKeepsBothPartsComplete(t *testing.T) {
 
 func TestInvitationNeutralisesNames(t *testing.T) {
 	d := aroeira(t)
-	d.ReviewerName = "Eva\r\nBcc:x@y.example"
+	d.Person = "Eva\r\nBcc:x@y.example"
 	d.Organisation = "Aroeira\u202e\u2028LTDA\x00"
 	d.Cycle = "<script>alert(1)</script>"
-	d.Reviews = []InvitedReview{{"Zé\nda\u2066 Silva\u200b", "<b>Motorista</b>", appraisal.Peer}}
+	d.Reviews = []outbox.LetterReview{{Name: "Zé\nda\u2066 Silva\u200b", Title: "<b>Motorista</b>", As: "peer"}}
 	for _, l := range i18n.Locales {
 		subject, text, html := invitationOf(t, l, d)
 		if strings.ContainsAny(subject, "\r\n\x00\u202e\u2066") {

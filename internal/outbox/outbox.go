@@ -40,9 +40,6 @@ const (
 	QueueMaint   = "maint" // River only: the sweep
 )
 
-// EvaluationAssigned asks one reviewer for all their reviews of one cycle.
-const EvaluationAssigned = "evaluation.assigned"
-
 // Reasons of ours why a message was cancelled; what a person wrote stands in
 // their place. The catalogue key is "message.cancelled_because." and the code.
 const (

@@ -110,7 +110,7 @@ func (c *lethalCarrier) dieAt(point string, e outbox.Event) {
 	}
 	if victim := os.Getenv(childVictim); victim != "" {
 		var to string
-		if err := c.pool.QueryRow(context.Background(), `SELECT p.email FROM outbox_events e JOIN people p ON p.id = e.reviewer_id WHERE e.id = $1`, e.ID).Scan(&to); err != nil || to != victim {
+		if err := c.pool.QueryRow(context.Background(), `SELECT p.email FROM outbox_events e JOIN people p ON p.id = e.person_id WHERE e.id = $1`, e.ID).Scan(&to); err != nil || to != victim {
 			return
 		}
 	}
@@ -196,7 +196,7 @@ func TestKilledBetweenClaimAndSend(t *testing.T) {
 	}
 	o.worker()
 	o.waitFor(allSettled)
-	if got := storetest.One[string](t, o.pool, `SELECT status || ' ' || attempts FROM outbox_events WHERE reviewer_id = $1`, o.company.People[1]); got != "delivered 2" {
+	if got := storetest.One[string](t, o.pool, `SELECT status || ' ' || attempts FROM outbox_events WHERE person_id = $1`, o.company.People[1]); got != "delivered 2" {
 		t.Errorf("the row in hand is %s, want delivered 2", got)
 	}
 	o.invariants(0)
@@ -209,7 +209,7 @@ func TestKilledBetweenAcceptanceAndSettle(t *testing.T) {
 	o.leaseEnds()
 	o.worker()
 	o.waitFor(allSettled)
-	if got := storetest.One[string](t, o.pool, `SELECT status || ' ' || attempts FROM outbox_events WHERE reviewer_id = $1`, o.company.People[1]); got != "delivered 2" {
+	if got := storetest.One[string](t, o.pool, `SELECT status || ' ' || attempts FROM outbox_events WHERE person_id = $1`, o.company.People[1]); got != "delivered 2" {
 		t.Errorf("the row in hand is %s, want delivered 2", got)
 	}
 	copies := map[string]int{}
@@ -238,7 +238,7 @@ func TestAMessageThatKillsItsWorkerEveryTime(t *testing.T) {
 		INSERT INTO river_job (kind, queue, args, max_attempts, state, priority)
 		SELECT kind, queue, args, max_attempts, 'available', priority FROM river_job CROSS JOIN generate_series(1, 6) WHERE kind = 'outbox_drain' AND state = 'available'`)
 	deaths := 0
-	for storetest.One[string](t, o.pool, `SELECT status FROM outbox_events WHERE reviewer_id = $1`, o.company.People[60]) != "failed" {
+	for storetest.One[string](t, o.pool, `SELECT status FROM outbox_events WHERE person_id = $1`, o.company.People[60]) != "failed" {
 		w := o.worker(childKillsAt+"=before", childVictim+"="+victim)
 		w.waitDead(t)
 		o.leaseEnds()

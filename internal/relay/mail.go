@@ -7,7 +7,6 @@ import (
 	"net/mail"
 	"strings"
 
-	"ciclo/internal/appraisal"
 	"ciclo/internal/i18n"
 	"ciclo/internal/links"
 	smtp "ciclo/internal/mail"
@@ -59,70 +58,60 @@ func (c *mailCarrier) Deliver(ctx context.Context, e outbox.Event) Result {
 // compose builds the message of an event; ok is false when nothing is to be
 // sent, and result then says why.
 func (m *Mail) compose(ctx context.Context, e outbox.Event) (message smtp.Message, result Result, ok bool) {
-	if e.Type != outbox.EvaluationAssigned {
-		return message, failed(outbox.Permanent, outbox.CauseOther, "", "no message is known for "+e.Type), false
-	}
-	inv, err := m.Store.Invitation(ctx, e, m.Keys.SigningKey())
+	letter, err := m.Store.Letter(ctx, e, m.Keys.SigningKey())
 	if err != nil {
 		return message, failed(outbox.Unavailable, outbox.CauseUnreachable, "", "the database did not answer: "+err.Error()), false
 	}
-	if result, ok := mayLeave(inv); !ok {
+	if result, ok := mayLeave(letter); !ok {
 		return message, result, false
 	}
-	token, err := m.Keys.Token(inv.Link)
-	if err != nil {
-		return message, failed(outbox.Unavailable, outbox.CauseOther, inv.Email, err.Error()), false
+	if letter.Link != nil {
+		token, err := m.Keys.Token(*letter.Link)
+		if err != nil {
+			return message, failed(outbox.Unavailable, outbox.CauseOther, letter.Email, err.Error()), false
+		}
+		letter.Path = "/r/" + token
 	}
-	message, err = m.invitation(ctx, e, inv, token)
+	message, err = m.write(ctx, e, letter.Letter)
 	if err != nil {
-		return message, failed(outbox.Permanent, outbox.CauseOther, inv.Email, err.Error()), false
+		return message, failed(outbox.Permanent, outbox.CauseOther, letter.Email, err.Error()), false
 	}
 	return message, Result{}, true
 }
 
-// mayLeave is the last look before a message leaves: audience and state as they
-// are now, not as they were when it was owed.
-func mayLeave(inv store.Invitation) (Result, bool) {
+// mayLeave is the last look before a message leaves.
+func mayLeave(l store.Outgoing) (Result, bool) {
 	switch {
-	case !inv.Ours:
+	case !l.Ours:
 		return Result{Lost: true}, false
-	case inv.CancelRequested:
+	case l.CancelRequested:
 		return Result{Cancelled: outbox.ReasonAsked}, false
-	case inv.State == appraisal.CycleCancelled:
-		return Result{Cancelled: outbox.ReasonCycleCancelled}, false
-	case inv.State != appraisal.CycleActive:
-		return Result{Cancelled: outbox.ReasonCycleClosed}, false
-	case len(inv.Reviews) == 0:
-		return Result{Cancelled: outbox.ReasonNothingLeft}, false
-	case inv.Left:
-		return failed(outbox.Permanent, outbox.CauseNoAddress, inv.Email, "the reviewer has left the company"), false
-	case inv.Email == "":
-		return failed(outbox.Permanent, outbox.CauseNoAddress, "", "the reviewer has no e-mail address any more"), false
+	case l.Over() != "":
+		return Result{Cancelled: l.Over()}, false
+	case l.Left && l.To == "":
+		return failed(outbox.Permanent, outbox.CauseNoAddress, l.Email, "the person has left the company"), false
+	case l.Email == "":
+		return failed(outbox.Permanent, outbox.CauseNoAddress, "", "the person has no e-mail address any more"), false
 	}
 	return Result{}, true
 }
 
-func (m *Mail) invitation(ctx context.Context, e outbox.Event, inv store.Invitation, token string) (smtp.Message, error) {
-	locale, _ := i18n.Parse(inv.Locale)
-	subject, text, html := views.InvitationMail(locale, invitationData(inv, strings.TrimSuffix(m.BaseURL, "/")+"/r/"+token))
-	var body strings.Builder
-	if err := html.Render(i18n.With(ctx, locale), &body); err != nil {
+// write puts a letter into words, in its reader's language.
+func (m *Mail) write(ctx context.Context, e outbox.Event, letter outbox.Letter) (smtp.Message, error) {
+	locale, _ := i18n.Parse(letter.Locale)
+	said, ok := views.MailOf(locale, letter, m.BaseURL)
+	if !ok {
+		return smtp.Message{}, fmt.Errorf("no message is known for %s", e.Type)
+	}
+	var html strings.Builder
+	if err := said.HTML(locale).Render(i18n.With(ctx, locale), &html); err != nil {
 		return smtp.Message{}, fmt.Errorf("write the message: %w", err)
 	}
 	return smtp.Message{
-		ID: e.ID, From: m.From.Address, FromName: inv.Organisation, To: inv.Email, ToName: inv.Reviewer, ReplyTo: inv.Contact,
-		Subject: subject, Text: text, HTML: body.String(),
+		ID: e.ID, From: m.From.Address, FromName: letter.Organisation, To: letter.Email, ToName: letter.Person, ReplyTo: letter.Contact,
+		Subject: said.Subject, Text: said.Text(locale), HTML: html.String(),
 		Headers: map[string]string{"Content-Language": string(locale)},
 	}, nil
-}
-
-// invitationData turns what the store read into what the view shows.
-func invitationData(inv store.Invitation, link string) views.InvitationData {
-	d := views.InvitationData{Organisation: inv.Organisation, Cycle: inv.Cycle, ReviewerName: inv.Reviewer, Due: inv.Due, Link: link, Contact: inv.Contact}
-	for _, r := range inv.Reviews {
-		d.Reviews = append(d.Reviews, views.InvitedReview{Name: r.Reviewee, Title: r.Title, Kind: r.Kind})
-	}
-	return d
 }
 
 // resultOf reads the server's answer as the outbox understands it.

@@ -175,7 +175,7 @@ func (o *office) invariants(repeats int) {
 		SELECT count(*) FROM (
 			SELECT DISTINCT reviewer_id FROM evaluations WHERE cycle_id = $1
 			EXCEPT
-			SELECT reviewer_id FROM outbox_events WHERE cycle_id = $1) forgotten`, o.cycle); n != 0 {
+			SELECT person_id FROM outbox_events WHERE cycle_id = $1) forgotten`, o.cycle); n != 0 {
 		o.t.Errorf("%d reviewers were forgotten", n)
 	}
 }
