@@ -230,7 +230,9 @@ func (b *tab) look(l look, found *findings) {
 		}
 	}
 	ask[bool](b, alike)
-	b.lookWith(ruled, name+" on a phone in the dark", found)
+	if l.first { // the others are made of the same parts
+		b.lookWith(ruled, name+" on a phone in the dark", found)
+	}
 	b.resize(1280)
 	b.theme("light")
 	b.lookWith(everyRule, name, found)

@@ -23,7 +23,7 @@ type look struct {
 	path string
 	act  string // what is done there before looking, as an expression
 	gets int    // the status that this leads to, when the console will speak of it
-	// first of its route: looked at in the other language as well
+	// first of its route: looked at on a phone in the dark, and in the other language
 	first bool
 }
 
