@@ -38,7 +38,7 @@ func TestKilledInMidDrain(t *testing.T) {
 		return one[int](t, db, `SELECT count(*) FILTER (WHERE e.status <> 'delivered') `+ours) == 0
 	})
 	for what, want := range map[string]string{
-		`count(*)`: "307", `count(DISTINCT e.reviewer_id)`: "307", `count(*) FILTER (WHERE e.delivered_at IS NOT NULL)`: "307",
+		`count(*)`: "307", `count(DISTINCT e.person_id)`: "307", `count(*) FILTER (WHERE e.delivered_at IS NOT NULL)`: "307",
 	} {
 		if got := one[string](t, db, `SELECT (`+what+`)::text `+ours); got != want {
 			t.Errorf("%s is %s, want %s", what, got, want)
