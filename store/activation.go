@@ -65,9 +65,6 @@ func (s *Store) ActivateCycle(ctx context.Context, by policy.Actor, id int64) (r
 // would read the whole cycle for every row.
 func rosterBlockers(ctx context.Context, tx pgx.Tx, cycle appraisal.Cycle) ([]appraisal.Blocker, error) {
 	rows, err := tx.Query(ctx, `
-		WITH today AS (
-			SELECT (now() AT TIME ZONE @zone)::date AS day
-		)
 		SELECT 'no_pairs' AS kind, 0 AS place, 0::bigint AS evaluation_id, 0::bigint AS reviewee_id, '' AS reviewee, '' AS department,
 		       0::bigint AS reviewer_id, '' AS reviewer, '' AS pair_kind, NULL::date AS left_on
 		WHERE NOT EXISTS (SELECT FROM evaluations WHERE tenant_id = @tenant AND cycle_id = @cycle)
@@ -85,19 +82,17 @@ func rosterBlockers(ctx context.Context, tx pgx.Tx, cycle appraisal.Cycle) ([]ap
 		FROM evaluations e
 		JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
 		JOIN people reviewee ON reviewee.tenant_id = e.tenant_id AND reviewee.id = e.reviewee_id
-		CROSS JOIN today
 		WHERE e.tenant_id = @tenant
 		  AND e.cycle_id = @cycle
-		  AND reviewer.left_on <= today.day
+		  AND has_left(reviewer.left_on, (SELECT zone FROM tenants WHERE id = @tenant))
 		UNION ALL
 		SELECT 'reviewee_left', 1, 0, p.person_id, reviewee.name, reviewee.department, 0, '', '', reviewee.left_on
 		FROM participants p
 		JOIN people reviewee ON reviewee.tenant_id = p.tenant_id AND reviewee.id = p.person_id
-		CROSS JOIN today
 		WHERE p.tenant_id = @tenant
 		  AND p.cycle_id = @cycle
 		  AND p.excluded_at IS NULL
-		  AND reviewee.left_on <= today.day
+		  AND has_left(reviewee.left_on, (SELECT zone FROM tenants WHERE id = @tenant))
 		UNION ALL
 		SELECT 'without_reviewer', 1, 0, p.person_id, reviewee.name, reviewee.department, 0, '', '', NULL
 		FROM participants p
@@ -124,7 +119,7 @@ func rosterBlockers(ctx context.Context, tx pgx.Tx, cycle appraisal.Cycle) ([]ap
 			  AND p.cycle_id = @cycle
 			  AND p.excluded_at IS NOT NULL))
 		ORDER BY place, reviewee, reviewer, evaluation_id`,
-		pgx.NamedArgs{"tenant": cycle.TenantID, "cycle": cycle.ID, "zone": cycle.DueZone, "due": cycle.DueAt, "contact": cycle.ContactEmail})
+		pgx.NamedArgs{"tenant": cycle.TenantID, "cycle": cycle.ID, "due": cycle.DueAt, "contact": cycle.ContactEmail})
 	if err != nil {
 		return nil, fmt.Errorf("list blockers of cycle %d: %w", cycle.ID, err)
 	}

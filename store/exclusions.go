@@ -111,7 +111,7 @@ func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q Absen
 			WITH away AS (
 				SELECT p.id, p.name, p.code, p.department, p.hired_on, p.left_on, p.search,
 				       CASE WHEN x.excluded_at IS NOT NULL THEN 'excluded'
-				            WHEN p.left_on <= (now() AT TIME ZONE @zone)::date THEN 'left'
+				            WHEN has_left(p.left_on, (SELECT zone FROM tenants WHERE id = @tenant)) THEN 'left'
 				            WHEN NOT @has_rule THEN 'not_asked'
 				            WHEN coalesce(cardinality(@departments::text[]), 0) > 0 AND p.department <> ALL (@departments) THEN 'department'
 				            WHEN @hired_before::date IS NOT NULL AND p.hired_on IS NULL THEN 'not_hired'
@@ -146,7 +146,7 @@ func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q Absen
 			UNION ALL
 			SELECT -1, '', '', '', NULL, NULL, '', '', '', NULL, count(*)
 			FROM matching`,
-			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "zone": a.Head.DueZone, "has_rule": a.Rule.Self || a.Rule.Manager,
+			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "has_rule": a.Rule.Self || a.Rule.Manager,
 				"departments": a.Rule.Departments, "hired_before": a.Rule.HiredBefore, "why": q.Why, "words": searchWords(q.Q),
 				"sort": q.Sort, "limit": q.Limit, "offset": q.Offset})
 		if err != nil {

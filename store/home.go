@@ -149,7 +149,7 @@ func openCycles(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]OpenCycle, e
 func countBlockers(ctx context.Context, tx pgx.Tx, by policy.Actor, cycles []OpenCycle) error {
 	rows, err := tx.Query(ctx, `
 		WITH drafts AS (
-			SELECT id, due_at, contact_email, (now() AT TIME ZONE due_zone)::date AS today
+			SELECT id, due_at, contact_email
 			FROM cycles
 			WHERE tenant_id = @tenant
 			  AND state = 'draft'
@@ -172,14 +172,14 @@ func countBlockers(ctx context.Context, tx pgx.Tx, by policy.Actor, cycles []Ope
 			FROM drafts d
 			JOIN evaluations e ON e.tenant_id = @tenant AND e.cycle_id = d.id
 			JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
-			WHERE reviewer.left_on <= d.today
+			WHERE has_left(reviewer.left_on, (SELECT zone FROM tenants WHERE id = @tenant))
 			UNION ALL
 			SELECT d.id
 			FROM drafts d
 			JOIN participants p ON p.tenant_id = @tenant AND p.cycle_id = d.id
 			JOIN people reviewee ON reviewee.tenant_id = p.tenant_id AND reviewee.id = p.person_id
 			WHERE p.excluded_at IS NULL
-			  AND reviewee.left_on <= d.today
+			  AND has_left(reviewee.left_on, (SELECT zone FROM tenants WHERE id = @tenant))
 			UNION ALL
 			SELECT d.id
 			FROM drafts d

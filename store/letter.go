@@ -65,7 +65,7 @@ func (s *Store) Letter(ctx context.Context, e outbox.Event, keyID string) (out O
 func readLetter(ctx context.Context, tx pgx.Tx, tenant int64, l outbox.Letter) (outbox.Letter, error) {
 	err := tx.QueryRow(ctx, `
 		SELECT t.name, coalesce(t.contact_email, ''), p.name, coalesce(p.email, ''), coalesce(p.locale, t.locale),
-		       coalesce(p.left_on <= (now() AT TIME ZONE t.zone)::date, false),
+		       has_left(p.left_on, t.zone),
 		       coalesce(colleague.name, ''), coalesce(reviewee.name, ''), coalesce(actor.name, '')
 		FROM people p
 		JOIN tenants t ON t.id = p.tenant_id

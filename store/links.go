@@ -78,7 +78,7 @@ func readReviewLink(ctx context.Context, tx pgx.Tx, ring links.Ring, token strin
 	link := links.Link{ID: id}
 	err := tx.QueryRow(ctx, `
 		SELECT l.tenant_id, l.cycle_id, l.person_id, l.kid, l.nonce, l.revoked_at IS NOT NULL,
-		       t.name, t.zone, p.name, coalesce(p.locale, ''), coalesce(p.left_on < (now() AT TIME ZONE t.zone)::date, false),
+		       t.name, t.zone, p.name, coalesce(p.locale, ''), has_left(p.left_on, t.zone),
 		       (SELECT count(*)
 		        FROM evaluations e
 		        WHERE e.tenant_id = l.tenant_id

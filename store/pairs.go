@@ -143,11 +143,11 @@ func findPerson(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, text string) 
 			  AND NOT EXISTS (SELECT FROM exact)
 			  AND search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
 		)
-		SELECT id, name, code, CASE WHEN left_on <= (now() AT TIME ZONE @zone)::date THEN left_on END
+		SELECT id, name, code, CASE WHEN has_left(left_on, (SELECT zone FROM tenants WHERE id = @tenant)) THEN left_on END
 		FROM matching
 		ORDER BY name COLLATE "pt-BR-x-icu", id
 		LIMIT @limit`,
-		pgx.NamedArgs{"tenant": c.TenantID, "text": text, "words": searchWords(text), "zone": c.DueZone, "limit": mostCandidates + 1})
+		pgx.NamedArgs{"tenant": c.TenantID, "text": text, "words": searchWords(text), "limit": mostCandidates + 1})
 	if err != nil {
 		return nil, fmt.Errorf("find person: %w", err)
 	}
@@ -178,10 +178,10 @@ func (s *Store) PeopleLike(ctx context.Context, by policy.Actor, id int64, text 
 			SELECT code, name, department
 			FROM people
 			WHERE tenant_id = @tenant
-			  AND (left_on IS NULL OR left_on > (now() AT TIME ZONE @zone)::date)
+			  AND NOT has_left(left_on, (SELECT zone FROM tenants WHERE id = @tenant))
 			  AND search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
 			ORDER BY name COLLATE "pt-BR-x-icu", id
-			LIMIT 10`, pgx.NamedArgs{"tenant": by.TenantID, "zone": c.DueZone, "words": searchWords(text)})
+			LIMIT 10`, pgx.NamedArgs{"tenant": by.TenantID, "words": searchWords(text)})
 		if err != nil {
 			return fmt.Errorf("find people: %w", err)
 		}

@@ -34,7 +34,7 @@ type stagedPair struct {
 // roster as they are now, and keeps the verdicts. It answers the lines that
 // would have done something else before.
 func comparePairs(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, importID int64, mode string) (changed []stagedPair, err error) {
-	args := pgx.NamedArgs{"tenant": c.TenantID, "cycle": c.ID, "import": importID, "zone": c.DueZone}
+	args := pgx.NamedArgs{"tenant": c.TenantID, "cycle": c.ID, "import": importID}
 	found, before, err := readStagedLines(ctx, tx, args)
 	if err != nil {
 		return nil, fmt.Errorf("read lines of import %d: %w", importID, err)
@@ -110,13 +110,13 @@ type foundPerson struct {
 func readStagedLines(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (lines []foundLine, before map[[3]any]effect, err error) {
 	rows, err := tx.Query(ctx, `
 		WITH known AS (
-			SELECT p.id, p.name, lower(p.email::text) AS key, CASE WHEN p.left_on <= (now() AT TIME ZONE @zone)::date THEN p.left_on END AS left_on, x.exclusion_reason
+			SELECT p.id, p.name, lower(p.email::text) AS key, CASE WHEN has_left(p.left_on, (SELECT zone FROM tenants WHERE id = @tenant)) THEN p.left_on END AS left_on, x.exclusion_reason
 			FROM people p
 			LEFT JOIN participants x ON x.tenant_id = p.tenant_id AND x.cycle_id = @cycle AND x.person_id = p.id
 			WHERE p.tenant_id = @tenant
 			  AND p.email IS NOT NULL
 			UNION ALL
-			SELECT p.id, p.name, lower(p.code), CASE WHEN p.left_on <= (now() AT TIME ZONE @zone)::date THEN p.left_on END, x.exclusion_reason
+			SELECT p.id, p.name, lower(p.code), CASE WHEN has_left(p.left_on, (SELECT zone FROM tenants WHERE id = @tenant)) THEN p.left_on END, x.exclusion_reason
 			FROM people p
 			LEFT JOIN participants x ON x.tenant_id = p.tenant_id AND x.cycle_id = @cycle AND x.person_id = p.id
 			WHERE p.tenant_id = @tenant

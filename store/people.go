@@ -82,7 +82,7 @@ func countPeople(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, d *Director
 		                          AND NOT EXISTS (SELECT FROM unnest(@words::text[]) word WHERE strpos(search, fold(word)) = 0)),
 		       ARRAY(SELECT DISTINCT department FROM people WHERE tenant_id = @tenant AND department <> '' ORDER BY department)
 		FROM (
-			SELECT p.department, p.email, p.search, coalesce(p.left_on <= (now() AT TIME ZONE t.zone)::date, false) AS away
+			SELECT p.department, p.email, p.search, has_left(p.left_on, t.zone) AS away
 			FROM people p
 			JOIN tenants t ON t.id = p.tenant_id
 			WHERE p.tenant_id = @tenant
@@ -95,7 +95,7 @@ func listPeople(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) ([]ListedPer
 		FROM (
 			SELECT p.id, p.code, p.name, coalesce(p.email::text, '') AS email, p.department, p.title, p.search,
 			       coalesce(p.manager_id, 0) AS manager_id, coalesce(m.name, '') AS manager, p.hired_on, p.left_on,
-			       coalesce(p.left_on <= (now() AT TIME ZONE t.zone)::date, false) AS away
+			       has_left(p.left_on, t.zone) AS away
 			FROM people p
 			JOIN tenants t ON t.id = p.tenant_id
 			LEFT JOIN people m ON m.tenant_id = p.tenant_id AND m.id = p.manager_id
@@ -146,7 +146,7 @@ func (s *Store) Person(ctx context.Context, by policy.Actor, id int64) (p Person
 		err := tx.QueryRow(ctx, `
 			SELECT p.id, p.code, p.name, coalesce(p.email::text, ''), p.department, p.title,
 			       coalesce(p.manager_id, 0), coalesce(m.name, ''), p.hired_on, p.left_on,
-			       coalesce(p.left_on <= (now() AT TIME ZONE t.zone)::date, false),
+			       has_left(p.left_on, t.zone),
 			       p.unit, p.cost_centre, coalesce(p.locale, ''), p.attributes,
 			       ARRAY(SELECT DISTINCT g.role FROM grants g WHERE g.tenant_id = p.tenant_id AND g.person_id = p.id ORDER BY g.role)
 			FROM people p
@@ -172,7 +172,7 @@ func (s *Store) Person(ctx context.Context, by policy.Actor, id int64) (p Person
 func readReports(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) ([]ListedPerson, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT p.id, p.code, p.name, coalesce(p.email::text, ''), p.department, p.title, 0::bigint, '', p.hired_on, p.left_on,
-		       coalesce(p.left_on <= (now() AT TIME ZONE t.zone)::date, false)
+		       has_left(p.left_on, t.zone)
 		FROM people p
 		JOIN tenants t ON t.id = p.tenant_id
 		WHERE p.tenant_id = @tenant

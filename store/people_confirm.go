@@ -389,7 +389,7 @@ func hasAdmin(ctx context.Context, tx pgx.Tx, tenant int64) (there bool, err err
 			JOIN tenants t ON t.id = g.tenant_id
 			WHERE g.tenant_id = @tenant
 			  AND g.role = 'admin'
-			  AND (p.left_on IS NULL OR p.left_on > (now() AT TIME ZONE t.zone)::date)
+			  AND NOT has_left(p.left_on, t.zone)
 		)`, pgx.NamedArgs{"tenant": tenant}).Scan(&there)
 	if err != nil {
 		return false, fmt.Errorf("look for an admin: %w", err)

@@ -88,13 +88,13 @@ func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuer
 
 func readDepartments(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *appraisal.Roster) error {
 	rows, err := tx.Query(ctx, `
-		SELECT p.department, count(*) FILTER (WHERE p.left_on IS NULL OR p.left_on > (now() AT TIME ZONE @zone)::date) AS working,
+		SELECT p.department, count(*) FILTER (WHERE NOT has_left(p.left_on, (SELECT zone FROM tenants WHERE id = @tenant))) AS working,
 		       bool_or(taking.person_id IS NOT NULL) AS in_the_roster
 		FROM people p
 		LEFT JOIN participants taking ON taking.tenant_id = p.tenant_id AND taking.cycle_id = @cycle AND taking.person_id = p.id AND taking.excluded_at IS NULL
 		WHERE p.tenant_id = @tenant
 		GROUP BY p.department
-		ORDER BY p.department COLLATE "pt-BR-x-icu"`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle, "zone": r.Head.DueZone})
+		ORDER BY p.department COLLATE "pt-BR-x-icu"`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle})
 	if err != nil {
 		return fmt.Errorf("list departments: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 // who left the company are not taken in, nor asked as managers.
 func (s *Store) ApplyRule(ctx context.Context, by policy.Actor, id int64, rule appraisal.Rule) (done appraisal.RuleOutcome, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		c, _, err := openDraft(ctx, tx, by, id, lockCycle) // the rule is written on the cycle's own row
+		_, _, err := openDraft(ctx, tx, by, id, lockCycle) // the rule is written on the cycle's own row
 		if err != nil {
 			return err
 		}
@@ -25,7 +25,7 @@ func (s *Store) ApplyRule(ctx context.Context, by policy.Actor, id int64, rule a
 			return err
 		}
 		args := pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "rule": rule, "departments": rule.Departments,
-			"hired_before": rule.HiredBefore, "self": rule.Self, "manager": rule.Manager, "zone": c.DueZone}
+			"hired_before": rule.HiredBefore, "self": rule.Self, "manager": rule.Manager}
 		if err := applyRule(ctx, tx, args, &done); err != nil {
 			return fmt.Errorf("apply the rule of cycle %d: %w", id, err)
 		}
@@ -55,10 +55,10 @@ func applyRule(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, done *apprais
 		SELECT p.id AS person_id, manager.id AS manager_id, out.id IS NOT NULL AS kept_out
 		FROM people p
 		LEFT JOIN people manager ON manager.tenant_id = p.tenant_id AND manager.id = p.manager_id
-		     AND (manager.left_on IS NULL OR manager.left_on > (now() AT TIME ZONE @zone)::date)
+		     AND NOT has_left(manager.left_on, (SELECT zone FROM tenants WHERE id = @tenant))
 		LEFT JOIN participants out ON out.tenant_id = p.tenant_id AND out.cycle_id = @cycle AND out.person_id = p.id AND out.excluded_at IS NOT NULL
 		WHERE p.tenant_id = @tenant
-		  AND (p.left_on IS NULL OR p.left_on > (now() AT TIME ZONE @zone)::date)
+		  AND NOT has_left(p.left_on, (SELECT zone FROM tenants WHERE id = @tenant))
 		  AND (coalesce(cardinality(@departments::text[]), 0) = 0 OR p.department = ANY (@departments))
 		  AND (@hired_before::date IS NULL OR p.hired_on < @hired_before::date)`, args); err != nil {
 		return err

@@ -58,7 +58,7 @@ func (s *Store) ResumeSession(ctx context.Context, token string) (Session, error
 		       coalesce(p.name, ''), coalesce(p.locale, ''), coalesce(t.name, ''), coalesce(t.zone, ''),
 		       ARRAY(SELECT DISTINCT g.role FROM grants g WHERE g.tenant_id = s.tenant_id AND g.person_id = s.person_id),
 		       s.seen_at < now() - interval '1 minute',
-		       coalesce(p.left_on < (now() AT TIME ZONE t.zone)::date, false)
+		       has_left(p.left_on, t.zone)
 		FROM sessions s
 		LEFT JOIN people p ON p.tenant_id = s.tenant_id AND p.id = s.person_id
 		LEFT JOIN tenants t ON t.id = s.tenant_id

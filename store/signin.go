@@ -45,7 +45,7 @@ func (s *Store) SignIn(ctx context.Context, email, password string) ([]Account, 
 		JOIN tenants t ON t.id = p.tenant_id
 		WHERE p.email = @email::citext
 		  AND p.password_hash IS NOT NULL
-		  AND (p.left_on IS NULL OR p.left_on >= (now() AT TIME ZONE t.zone)::date)
+		  AND NOT has_left(p.left_on, t.zone)
 		ORDER BY t.name, p.id
 		LIMIT 20`,
 		pgx.NamedArgs{"email": email})
@@ -144,7 +144,7 @@ func (s *Store) PasswordLink(ctx context.Context, token string) (Account, error)
 		  AND l.purpose = 'password'
 		  AND l.used_at IS NULL
 		  AND l.expires_at > now()
-		  AND (p.left_on IS NULL OR p.left_on >= (now() AT TIME ZONE t.zone)::date)`,
+		  AND NOT has_left(p.left_on, t.zone)`,
 		pgx.NamedArgs{"hash": tokenHash(token)}).Scan(&a.TenantID, &a.PersonID, &a.Name, &a.Org)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Account{}, fault.NotFoundf("password.link_gone")
