@@ -14,6 +14,8 @@ import (
 
 	"ciclo/handlers"
 	"ciclo/internal/demo"
+	"ciclo/internal/outbox"
+	"ciclo/internal/policy"
 	"ciclo/store"
 )
 
@@ -104,13 +106,15 @@ func (w *world) pages() map[string][]look {
 		"/cycles/{id}/rehearsal":                     hr(cycle(w.draft, "/rehearsal"), cycle(w.empty, "/rehearsal"), cycle(w.draft, "/rehearsal?format=text&lang=en")),
 		"/cycles/{id}/rehearsal/{about}":             hr(cycle(w.draft, "/rehearsal/elsewhere"), cycle(w.draft, "/rehearsal/manager")),
 		"/cycles/{id}/activation":                    hr(cycle(w.draft, "/activation"), cycle(w.empty, "/activation")),
-		"/cycles/{id}/receipt":                       hr(cycle(w.active, "/receipt")),
+		"/cycles/{id}/activation/undo":               hr(cycle(w.held, "/activation/undo")),
+		"/cycles/{id}/receipt":                       hr(cycle(w.active, "/receipt"), cycle(w.held, "/receipt")),
 		"/cycles/{id}/progress":                      hr(cycle(w.active, "/progress")),
 		"/cycles/{id}/closure":                       hr(cycle(w.active, "/closure")),
 		"/cycles/{id}/cancellation":                  append(hr(cycle(w.active, "/cancellation")), refused(hrManager, cycle(w.active, "/cancellation"), send)),
 
 		"/deliveries":                   append(hr("/deliveries", "/deliveries?state=accepted", "/deliveries?state=handout", "/deliveries?q=ningu%C3%A9m"), look{who: admin, path: "/deliveries"}),
 		"/deliveries/retry":             hr("/deliveries/retry"),
+		"/deliveries/pause":             append(hr("/deliveries/pause"), refused(hrManager, "/deliveries/pause?queue=mail_now", send)),
 		"/deliveries/{id}":              append(hr(fmt.Sprintf("/deliveries/%d", w.failed), fmt.Sprintf("/deliveries/%d", w.delivered), fmt.Sprintf("/deliveries/%d", w.handout)), look{who: hrManager, path: "/deliveries/99999999", gets: 404}),
 		"/deliveries/{id}/cancellation": hr(fmt.Sprintf("/deliveries/%d/cancellation", w.failed)),
 
@@ -125,7 +129,7 @@ func (w *world) pages() map[string][]look {
 
 // world is what the demo holds for each page to show.
 type world struct {
-	active, draft, empty        int64 // cycles
+	active, draft, empty, held  int64 // cycles
 	pair, participant           int64 // of the draft
 	failed, delivered, handout  int64 // messages
 	review, submitted, complete int64 // of who came by the link
@@ -185,7 +189,51 @@ func newWorld(t *testing.T, p *product) *world {
 	}
 
 	w.signInTwice(t, p)
+	w.hold(t, p)
 	return w
+}
+
+// hold activates a cycle whose messages are held, and pauses a lane.
+func (w *world) hold(t *testing.T, p *product) {
+	t.Helper()
+	db := p.database(t)
+	pool, err := pgxpool.New(t.Context(), db.Config().ConnString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	s, err := store.New(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := policy.Actor{TenantID: one[int64](t, db, `SELECT min(id) FROM tenants`), PersonID: one[int64](t, db, `SELECT id FROM people WHERE email = $1`, hrManager), Roles: []policy.Role{policy.HRManager}}
+	w.held = one[int64](t, db, `
+		WITH held AS (
+			UPDATE tenants
+			SET hold_minutes = 60
+			WHERE id = $1
+		), made AS (
+			INSERT INTO cycles (tenant_id, name, form_version_id, due_at, due_zone, owner_id)
+			SELECT tenant_id, 'Ciclo retido', form_version_id, due_at, due_zone, owner_id
+			FROM cycles
+			WHERE id = $2
+			RETURNING id
+		)
+		SELECT id FROM made`, by.TenantID, w.draft)
+	for _, sql := range []string{
+		`INSERT INTO participants (tenant_id, cycle_id, person_id, source) VALUES ($1, $2, $3, 'page')`,
+		`INSERT INTO evaluations (tenant_id, cycle_id, reviewee_id, reviewer_id, kind, source) VALUES ($1, $2, $3, $3, 'self', 'page')`,
+	} {
+		if _, err := db.Exec(t.Context(), sql, by.TenantID, w.held, w.participant); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.ActivateCycle(t.Context(), by, w.held); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PauseSending(t.Context(), by, outbox.QueueMail, "conferindo os endereços"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // signInTwice makes somebody with the same address in two organisations.

@@ -3,6 +3,8 @@ package handlers
 import (
 	"net/http"
 
+	"ciclo/internal/outbox"
+	"ciclo/internal/policy"
 	"ciclo/store"
 	"ciclo/views"
 )
@@ -38,4 +40,19 @@ func (h *Handlers) counts(r *http.Request) views.Counts {
 		h.log.WarnContext(r.Context(), "navigation without counts", "err", err, "request_id", requestID(r))
 	}
 	return views.Counts{Reviews: c.Reviews, Failed: c.Failed}
+}
+
+// sending is what the banner says to those who may see messages. A page does
+// not fail for it.
+func (h *Handlers) sending(r *http.Request) (s outbox.Sending) {
+	a := actor(r)
+	if !policy.May(a, policy.SeeMessages) {
+		return s
+	}
+	s, err := h.store.Sending(r.Context(), a)
+	if err != nil {
+		h.log.WarnContext(r.Context(), "page without a word on sending", "err", err, "request_id", requestID(r))
+		return outbox.Sending{}
+	}
+	return s
 }

@@ -139,7 +139,7 @@ func (h *Handlers) render(w http.ResponseWriter, r *http.Request, status int, pa
 	} else {
 		v := views.ViewerFrom(ctx)
 		v.Flash = append(v.Flash, flash...)
-		v.Counts = h.counts(r)
+		v.Counts, v.Sending = h.counts(r), h.sending(r)
 		ctx = views.WithViewer(ctx, v)
 	}
 	var b bytes.Buffer

@@ -41,7 +41,7 @@ func (s *Store) ActivateCycle(ctx context.Context, by policy.Actor, id int64) (r
 		}
 		receipt = appraisal.Receipt{CycleID: id, By: by.Name, At: now}
 		for _, step := range []func(context.Context, pgx.Tx, policy.Actor, *appraisal.Receipt) error{
-			countRoster, openCycle, openEvaluations, writeInvitations, keepReceipt,
+			countRoster, openCycle, openEvaluations, holdMessages, writeInvitations, keepReceipt,
 		} {
 			if err := step(ctx, tx, by, &receipt); err != nil {
 				return err
@@ -52,9 +52,35 @@ func (s *Store) ActivateCycle(ctx context.Context, by policy.Actor, id int64) (r
 		}); err != nil {
 			return err
 		}
-		return s.dispatch(ctx, tx, by.TenantID, outbox.QueueMail, receipt.Mails)
+		return s.dispatchAt(ctx, tx, by.TenantID, outbox.QueueMail, receipt.Mails, receipt.HeldUntil)
 	})
 	return receipt, err
+}
+
+// holdMessages reads for how long the organisation holds an activation's
+// messages, so that it can still be undone.
+func holdMessages(ctx context.Context, tx pgx.Tx, by policy.Actor, r *appraisal.Receipt) error {
+	hold, err := holdOf(ctx, tx, by.TenantID)
+	if err != nil {
+		return err
+	}
+	if hold > 0 {
+		r.HeldUntil = r.At.Add(hold)
+	}
+	return nil
+}
+
+// holdOf reads how long the organisation holds the messages of an activation.
+func holdOf(ctx context.Context, tx pgx.Tx, tenant int64) (time.Duration, error) {
+	var minutes int
+	err := tx.QueryRow(ctx, `
+		SELECT hold_minutes
+		FROM tenants
+		WHERE id = @tenant`, pgx.NamedArgs{"tenant": tenant}).Scan(&minutes)
+	if err != nil {
+		return 0, fmt.Errorf("read how long messages are held: %w", err)
+	}
+	return time.Duration(minutes) * time.Minute, nil
 }
 
 // rosterBlockers lists every reason why the roster cannot be activated as it
@@ -193,8 +219,8 @@ func writeInvitations(ctx context.Context, tx pgx.Tx, by policy.Actor, r *apprai
 			  AND state = 'pending'
 			GROUP BY reviewer_id
 		), written AS (
-			INSERT INTO outbox_events (tenant_id, queue, event_type, aggregate_id, payload, traceparent)
-			SELECT p.tenant_id, CASE WHEN p.email IS NULL THEN @handout ELSE @mail END, @type, @cycle,
+			INSERT INTO outbox_events (tenant_id, queue, event_type, aggregate_id, available_at, payload, traceparent)
+			SELECT p.tenant_id, CASE WHEN p.email IS NULL THEN @handout ELSE @mail END, @type, @cycle, coalesce(@held_until::timestamptz, now()),
 			       jsonb_build_object('reviewer_id', p.id, 'cycle_id', @cycle::bigint, 'evaluations', asked.evaluations),
 			       nullif(@traceparent, '')
 			FROM asked
@@ -206,7 +232,7 @@ func writeInvitations(ctx context.Context, tx pgx.Tx, by policy.Actor, r *apprai
 		SELECT count(*), count(*) FILTER (WHERE queue = @mail), count(*) FILTER (WHERE queue = @handout)
 		FROM written`,
 		pgx.NamedArgs{"tenant": by.TenantID, "cycle": r.CycleID, "type": outbox.EvaluationAssigned,
-			"mail": outbox.QueueMail, "handout": outbox.QueueHandout, "traceparent": traceparent(ctx)}).
+			"held_until": instant(r.HeldUntil), "mail": outbox.QueueMail, "handout": outbox.QueueHandout, "traceparent": traceparent(ctx)}).
 		Scan(&r.Events, &r.Mails, &r.Handouts)
 	if err != nil {
 		return fmt.Errorf("write invitations of cycle %d: %w", r.CycleID, err)
@@ -227,12 +253,12 @@ func keepReceipt(ctx context.Context, tx pgx.Tx, by policy.Actor, r *appraisal.R
 			WHERE id = @tenant
 			RETURNING activations
 		)
-		INSERT INTO activations (tenant_id, cycle_id, number, actor_id, at, pairs, evaluations, reviewers, events, mails, handouts)
-		SELECT @tenant, @cycle, activations, @actor, @at, @pairs, @evaluations, @reviewers, @events, @mails, @handouts
+		INSERT INTO activations (tenant_id, cycle_id, number, actor_id, at, pairs, evaluations, reviewers, events, mails, handouts, held_until)
+		SELECT @tenant, @cycle, activations, @actor, @at, @pairs, @evaluations, @reviewers, @events, @mails, @handouts, @held_until
 		FROM numbered
 		RETURNING number`,
 		pgx.NamedArgs{"tenant": by.TenantID, "cycle": r.CycleID, "actor": by.PersonID, "at": r.At, "pairs": r.Pairs,
-			"evaluations": r.Evaluations, "reviewers": r.Reviewers, "events": r.Events, "mails": r.Mails, "handouts": r.Handouts}).
+			"evaluations": r.Evaluations, "reviewers": r.Reviewers, "events": r.Events, "mails": r.Mails, "handouts": r.Handouts, "held_until": instant(r.HeldUntil)}).
 		Scan(&r.Number)
 	if err != nil {
 		return fmt.Errorf("keep the receipt of cycle %d: %w", r.CycleID, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -25,6 +26,12 @@ func (s *Store) Receipt(ctx context.Context, by policy.Actor, id int64) (r appra
 		if r.Messages, err = tallyMessages(ctx, tx, by.TenantID, id); err != nil {
 			return err
 		}
+		if r.Now, err = databaseNow(ctx, tx); err != nil {
+			return err
+		}
+		if r.Undoable, err = undoable(ctx, tx, by, r.Head.ID, r.Did); err != nil {
+			return err
+		}
 		r.States, err = countStates(ctx, tx, by.TenantID, id)
 		for _, n := range r.States {
 			r.Listed += n
@@ -35,20 +42,25 @@ func (s *Store) Receipt(ctx context.Context, by policy.Actor, id int64) (r appra
 }
 
 func readActivation(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (r appraisal.Receipt, err error) {
+	var held *time.Time
 	err = tx.QueryRow(ctx, `
-		SELECT a.cycle_id, a.number, p.name, a.at, a.pairs, a.evaluations, a.reviewers, a.events, a.mails, a.handouts
+		SELECT a.cycle_id, a.number, p.name, a.at, a.pairs, a.evaluations, a.reviewers, a.events, a.mails, a.handouts, a.held_until
 		FROM activations a
 		JOIN people p ON p.tenant_id = a.tenant_id AND p.id = a.actor_id
 		WHERE a.tenant_id = @tenant
 		  AND a.cycle_id = @cycle
+		  AND a.undone_at IS NULL
 		ORDER BY a.id DESC
 		LIMIT 1`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle}).
-		Scan(&r.CycleID, &r.Number, &r.By, &r.At, &r.Pairs, &r.Evaluations, &r.Reviewers, &r.Events, &r.Mails, &r.Handouts)
+		Scan(&r.CycleID, &r.Number, &r.By, &r.At, &r.Pairs, &r.Evaluations, &r.Reviewers, &r.Events, &r.Mails, &r.Handouts, &held)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, fault.NotFoundf("receipt.not_activated")
 	}
 	if err != nil {
 		return r, fmt.Errorf("read the activation of cycle %d: %w", cycle, err)
+	}
+	if held != nil {
+		r.HeldUntil = *held
 	}
 	return r, nil
 }

@@ -87,7 +87,11 @@ func (s *Store) LiveLinkKeys(ctx context.Context) ([]string, error) {
 // sign-ins. It answers how many rows went.
 func (s *Store) Tidy(ctx context.Context) (gone int, err error) {
 	err = s.pool.QueryRow(ctx, `
-		WITH sessions_gone AS (
+		WITH beats_gone AS (
+			DELETE FROM worker_heartbeats
+			WHERE beat_at < now() - interval '1 day'
+			RETURNING 1
+		), sessions_gone AS (
 			DELETE FROM sessions
 			WHERE expires_at < now()
 			RETURNING 1
@@ -104,7 +108,7 @@ func (s *Store) Tidy(ctx context.Context) (gone int, err error) {
 			WHERE last_failed_at < now() - interval '1 day'
 			RETURNING 1
 		)
-		SELECT (SELECT count(*) FROM sessions_gone) + (SELECT count(*) FROM imports_gone)
+		SELECT (SELECT count(*) FROM beats_gone) + (SELECT count(*) FROM sessions_gone) + (SELECT count(*) FROM imports_gone)
 		     + (SELECT count(*) FROM links_gone) + (SELECT count(*) FROM attempts_gone)`).Scan(&gone)
 	if err != nil {
 		return 0, fmt.Errorf("tidy up: %w", err)

@@ -43,7 +43,7 @@ func (s *Store) Letter(ctx context.Context, e outbox.Event, keyID string) (out O
 		if err != nil {
 			return fmt.Errorf("read event %d: %w", e.ID, err)
 		}
-		out.Kind = e.Type
+		out.Kind, out.Path = e.Type, outbox.PathOf(e.Type)
 		if err := json.Unmarshal(e.Payload, &out.Facts); err != nil {
 			return fmt.Errorf("read the facts of event %d: %w", e.ID, err)
 		}

@@ -53,7 +53,8 @@ func (s *Store) ClaimNext(ctx context.Context, queue string, tenant int64, prev 
 // claim is the one statement of the relay. The settle must run first, which its
 // count inside due forces: two CTEs that update rows of one table in an order
 // of the planner's choosing make sixteen workers deadlock. The left join
-// answers the settle's outcome even when nothing is due.
+// answers the settle's outcome even when nothing is due. A pause is read here and
+// nowhere else: from its commit on nothing of the lane is claimed.
 func (s *Store) claim(ctx context.Context, queue string, tenant int64, prev outbox.Event, floor place) (c Claim, due place, err error) {
 	var (
 		settled        int
@@ -65,7 +66,7 @@ func (s *Store) claim(ctx context.Context, queue string, tenant int64, prev outb
 	)
 	err = s.pool.QueryRow(ctx, claimSQL, pgx.NamedArgs{
 		"tenant": tenant, "queue": queue, "prev": prev.ID, "prev_attempts": prev.Attempts,
-		"floor_at": floor.at, "floor_id": floor.id, "lease": outbox.Lease.Seconds(),
+		"lane": outbox.LaneOf(queue), "floor_at": floor.at, "floor_id": floor.id, "lease": outbox.Lease.Seconds(),
 	}).Scan(&settled, &id, &kind, &aggregate, &c.Event.Payload, &trace, &attempts, &max, &cancel, &created, &dueAt)
 	if err != nil {
 		return Claim{}, place{}, err
@@ -101,6 +102,7 @@ const claimSQL = `
 		  AND (available_at, id) >= (@floor_at::timestamptz, @floor_id::bigint)
 		  AND available_at <= now()
 		  AND (SELECT count(*) FROM settled) >= 0
+		  AND NOT EXISTS (SELECT FROM queue_pauses WHERE tenant_id = @tenant AND queue = @lane)
 		ORDER BY available_at, id
 		LIMIT 1
 		FOR UPDATE SKIP LOCKED
@@ -216,16 +218,25 @@ func (s *Store) SettleFailed(ctx context.Context, e outbox.Event, a outbox.Attem
 // transaction that wrote the events. They are not unique, because a unique one
 // is swallowed while its running twin looks for the last time.
 func (s *Store) dispatch(ctx context.Context, tx pgx.Tx, tenant int64, queue string, n int) error {
-	return s.insertDrains(ctx, tx, outbox.Drains(n), outbox.DrainArgs{Queue: queue, Tenant: tenant})
+	return s.dispatchAt(ctx, tx, tenant, queue, n, time.Time{})
+}
+
+// dispatchAt is dispatch for events that are due later; the zero time is now.
+func (s *Store) dispatchAt(ctx context.Context, tx pgx.Tx, tenant int64, queue string, n int, due time.Time) error {
+	return s.insertDrainsAt(ctx, tx, outbox.Drains(n), outbox.DrainArgs{Queue: queue, Tenant: tenant}, due)
 }
 
 func (s *Store) insertDrains(ctx context.Context, tx pgx.Tx, k int, args outbox.DrainArgs) error {
+	return s.insertDrainsAt(ctx, tx, k, args, time.Time{})
+}
+
+func (s *Store) insertDrainsAt(ctx context.Context, tx pgx.Tx, k int, args outbox.DrainArgs, due time.Time) error {
 	if k <= 0 {
 		return nil
 	}
 	jobs := make([]river.InsertManyParams, k)
 	for i := range jobs {
-		jobs[i] = river.InsertManyParams{Args: args, InsertOpts: &river.InsertOpts{Queue: args.Queue, MaxAttempts: 3}}
+		jobs[i] = river.InsertManyParams{Args: args, InsertOpts: &river.InsertOpts{Queue: args.Queue, MaxAttempts: 3, ScheduledAt: due}}
 	}
 	if _, err := s.jobs.InsertManyFastTx(ctx, tx, jobs); err != nil {
 		return fmt.Errorf("wake %d drains of %s: %w", k, args.Queue, err)
@@ -325,6 +336,14 @@ func atMost(s string, n int) string {
 		return string(r[:n])
 	}
 	return s
+}
+
+// instant is t for a column that may be null: the zero time is no time.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }
 
 // place is a position in the claim index.

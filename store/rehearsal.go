@@ -32,6 +32,9 @@ func (s *Store) Rehearse(ctx context.Context, by policy.Actor, id int64, page Pa
 			return err
 		}
 		r.Warnings.WithoutAddress, r.Warnings.Excluded = r.Handouts, r.Head.Excluded
+		if r.Hold, err = holdOf(ctx, tx, by.TenantID); err != nil {
+			return err
+		}
 		r.Elsewhere, err = otherCycles(ctx, tx, by.TenantID, id)
 		return err
 	})

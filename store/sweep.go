@@ -113,7 +113,8 @@ func reclaim(ctx context.Context, tx pgx.Tx, swept *Swept) ([]floorKey, error) {
 }
 
 // overdueQueues finds each tenant's queue with rows that wait too long, by
-// jumping from one to the next in the claim index. Hand-outs have no worker.
+// jumping from one to the next in the claim index. Hand-outs have no worker, and
+// what is paused waits for a person.
 func overdueQueues(ctx context.Context, tx pgx.Tx) ([]floorKey, error) {
 	rows, err := tx.Query(ctx, `
 		WITH RECURSIVE waiting AS (
@@ -139,13 +140,17 @@ func overdueQueues(ctx context.Context, tx pgx.Tx) ([]floorKey, error) {
 		SELECT queue, tenant_id
 		FROM waiting w
 		WHERE queue <> @handout
+		  AND NOT EXISTS (
+			SELECT FROM queue_pauses p
+			WHERE p.tenant_id = w.tenant_id
+			  AND p.queue = CASE WHEN w.queue = @alone THEN @mail ELSE w.queue END)
 		  AND EXISTS (
 			SELECT FROM outbox_events e
 			WHERE e.queue = w.queue
 			  AND e.tenant_id = w.tenant_id
 			  AND e.status = 'pending'
 			  AND e.available_at < now() - make_interval(secs => @overdue))`,
-		pgx.NamedArgs{"handout": outbox.QueueHandout, "overdue": outbox.Overdue.Seconds()})
+		pgx.NamedArgs{"handout": outbox.QueueHandout, "alone": outbox.QueueAlone, "mail": outbox.QueueMail, "overdue": outbox.Overdue.Seconds()})
 	if err != nil {
 		return nil, fmt.Errorf("find overdue queues: %w", err)
 	}

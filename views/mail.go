@@ -36,6 +36,8 @@ type MailItem struct{ Name, About string }
 // letters writes each kind of message.
 var letters = map[string]func(i18n.Locale, outbox.Letter, string) Mail{
 	outbox.EvaluationAssigned: invitation,
+	outbox.MessagesFailed:     messagesFailed,
+	outbox.SendingStopped:     sendingStopped,
 }
 
 // MailOf writes a letter in a language; base is the address that links begin

@@ -16,19 +16,21 @@ import (
 
 	"ciclo/internal/fault"
 	"ciclo/internal/i18n"
+	"ciclo/internal/outbox"
 	"ciclo/internal/policy"
 )
 
 // Viewer is who looks at the page, and from where.
 type Viewer struct {
-	Actor  policy.Actor // zero when nobody is signed in
-	Name   string
-	Org    string
-	Zone   string // the organisation's time zone, as IANA names it
-	Theme  string // "", "light" or "dark"
-	Path   string // the address of this page with its query, to come back to
-	Counts Counts
-	Flash  []Flash
+	Actor   policy.Actor // zero when nobody is signed in
+	Name    string
+	Org     string
+	Zone    string // the organisation's time zone, as IANA names it
+	Theme   string // "", "light" or "dark"
+	Path    string // the address of this page with its query, to come back to
+	Counts  Counts
+	Sending outbox.Sending // what keeps messages from leaving
+	Flash   []Flash
 }
 
 // Counts are the figures beside the navigation; nought is not shown.

@@ -63,6 +63,18 @@ func (c Cycle) Activate(now time.Time) error {
 	return nil
 }
 
+// Undo answers nil when the cycle may go back to being a draft, as far as the
+// cycle itself can tell: whether a message has left is the outbox's to say.
+func (c Cycle) Undo() error {
+	switch c.State {
+	case CycleActive:
+		return nil
+	case CycleDraft:
+		return fault.Conflictf("undo.not_active", "cycle", c.Name)
+	}
+	return c.over()
+}
+
 // Edit answers nil while the cycle and its roster may still be changed freely.
 func (c Cycle) Edit() error {
 	switch c.State {

@@ -4,6 +4,8 @@ import "time"
 
 // ReceiptToday is an activation's record beside what has become of it by now.
 type ReceiptToday struct {
+	Undoable bool      // nothing of it has left
+	Now      time.Time // of the counts
 	Head     CycleHead
 	Did      Receipt
 	Messages Messages

@@ -1,13 +1,16 @@
 package appraisal
 
+import "time"
+
 // Rehearsal says what an activation would do now, and what stands against it.
 type Rehearsal struct {
 	Head      CycleHead
 	Blockers  []Blocker // the page asked for
 	Total     int       // blockers there are
 	ByKind    map[Kind]int
-	Mails     int // reviewers with an address
-	Handouts  int // reviewers without one
+	Mails     int           // reviewers with an address
+	Handouts  int           // reviewers without one
+	Hold      time.Duration // how long the messages are held after the click
 	Elsewhere []OtherCycle
 	Warnings  Warnings
 }

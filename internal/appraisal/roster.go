@@ -56,12 +56,13 @@ type Receipt struct {
 	Number      int64
 	By          string
 	At          time.Time
-	Pairs       int // counted in the roster
-	Evaluations int // moved from planned to pending
-	Reviewers   int // distinct, counted in the roster
-	Events      int // written to the outbox
-	Mails       int // of the events, those that go by e-mail
-	Handouts    int // and those handed over on paper
+	Pairs       int       // counted in the roster
+	Evaluations int       // moved from planned to pending
+	Reviewers   int       // distinct, counted in the roster
+	Events      int       // written to the outbox
+	Mails       int       // of the events, those that go by e-mail
+	Handouts    int       // and those handed over on paper
+	HeldUntil   time.Time // before it no message leaves; zero when none was held
 }
 
 // Code is the receipt's number as people write it: ATV-2026-0002.

@@ -26,6 +26,7 @@ var acrossTenants = map[string]string{
 	"LiveLinkKeys":    "for the operator: keys, and nothing of anybody",
 	"OutboxStanding":  "for the operator: counts, and nothing of anybody",
 	"reclaim":         "the sweep takes back lost leases for everybody, each row by its own organisation",
+	"TellOfFailed":    "a job that tells the people of every organisation of its own messages",
 	"overdueQueues":   "the sweep asks which organisations wait",
 }
 

@@ -28,6 +28,15 @@ const (
 var Kinds = []string{EvaluationAssigned, EvaluationReminder, EvaluationExtended, EvaluationReassigned, EvaluationWithdrawn, EvaluationReceived,
 	CycleCancelled, LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, ExtensionAsked, ExtensionAnswered}
 
+// PathOf answers where the button of a kind leads that needs no link of its own.
+func PathOf(kind string) string {
+	switch kind {
+	case MessagesFailed, SendingStopped:
+		return "/deliveries"
+	}
+	return ""
+}
+
 // needs says what a kind about a cycle needs to be true when it is sent.
 type needs struct {
 	states []string // of the cycle

@@ -63,6 +63,7 @@ const (
 	Overdue     = 10 * time.Second // the sweep wakes tenants whose rows wait longer
 	WakeBucket  = 5 * time.Second
 	TidyEvery   = time.Hour
+	TellEvery   = 5 * time.Minute
 )
 
 // Drains answers how many drain jobs n new events are worth.
@@ -192,3 +193,9 @@ type TidyArgs struct{}
 
 // Kind names the job for River.
 func (TidyArgs) Kind() string { return "tidy" }
+
+// TellArgs is the job that tells people of messages that failed.
+type TellArgs struct{}
+
+// Kind names the job for River.
+func (TellArgs) Kind() string { return "outbox_tell" }

@@ -57,6 +57,7 @@ const (
 	ActivateCycle   Act = "cycle.activate"
 	CloseCycle      Act = "cycle.close" // close and cancel
 	SeeMessages     Act = "messages.see"
+	PauseSending    Act = "sending.pause" // and resume
 	MendMessages    Act = "messages.mend" // retry, cancel, correct the address, hand over
 	WriteEvaluation Act = "evaluation.write"
 	SeeEvaluation   Act = "evaluation.see" // the reviewer's own page
@@ -107,6 +108,7 @@ var table = map[Act]rule{
 	ActivateCycle:   roles(HRManager),
 	CloseCycle:      roles(HRManager),
 	SeeMessages:     messages,
+	PauseSending:    roles(Admin, HRManager),
 	MendMessages:    messages,
 	WriteEvaluation: own,
 	SeeEvaluation:   own,

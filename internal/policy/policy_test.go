@@ -35,6 +35,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		{CloseCycle, mine, []string{"HR manager"}, false},
 		{SeeMessages, mine, []string{"admin", "HR manager"}, false},
 		{SeeMessages, theirs, []string{"admin"}, false},
+		{PauseSending, 0, []string{"admin", "HR manager"}, false},
 		{MendMessages, theirs, []string{"admin"}, false},
 		{WriteEvaluation, mine, []string{"employee", "admin", "HR manager", "link", "HR by link"}, false},
 		{WriteEvaluation, theirs, nil, true},

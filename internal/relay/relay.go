@@ -77,13 +77,14 @@ type Relay struct {
 	client     *river.Client[pgx.Tx]
 	alone      alone
 	rests      rests
+	heart      *heart
 	stopping   chan struct{}
 	stop       sync.Once
 }
 
 // New prepares a relay. It works only the queues it has a deliverer for.
 func New(o Options) (*Relay, error) {
-	r := &Relay{store: o.Store, deliverers: o.Deliverers, log: o.Log, stopping: make(chan struct{})}
+	r := &Relay{store: o.Store, deliverers: o.Deliverers, log: o.Log, heart: newHeart(o.Deliverers), stopping: make(chan struct{})}
 	if r.log == nil {
 		r.log = slog.Default()
 	}
@@ -95,6 +96,7 @@ func New(o Options) (*Relay, error) {
 	river.AddWorker(workers, &drainWorker{relay: r})
 	river.AddWorker(workers, &sweepWorker{relay: r})
 	river.AddWorker(workers, &tidyWorker{relay: r})
+	river.AddWorker(workers, &tellWorker{relay: r})
 	queues := map[string]river.QueueConfig{outbox.QueueMaint: {MaxWorkers: 2}}
 	for queue := range o.Deliverers {
 		n := DefaultWorkers[queue]
@@ -110,7 +112,8 @@ func New(o Options) (*Relay, error) {
 		Logger:                      slog.New(quietly(r.log.Handler())),
 		Middleware:                  o.Middleware,
 		CompletedJobRetentionPeriod: time.Hour, // the row is the history; River's is not
-		PeriodicJobs:                []*river.PeriodicJob{every(outbox.SweepEvery, outbox.SweepArgs{}), every(outbox.TidyEvery, outbox.TidyArgs{})},
+		PeriodicJobs: []*river.PeriodicJob{every(outbox.SweepEvery, outbox.SweepArgs{}), every(outbox.TidyEvery, outbox.TidyArgs{}),
+			every(outbox.TellEvery, outbox.TellArgs{})},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("relay client: %w", err)
@@ -129,7 +132,11 @@ func every(interval time.Duration, args river.JobArgs) *river.PeriodicJob {
 
 // Start begins to work; it returns at once.
 func (r *Relay) Start(ctx context.Context) error {
-	if err := r.client.Start(context.WithoutCancel(ctx)); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := r.beat(ctx); err != nil {
+		return fmt.Errorf("start the relay: %w", err)
+	}
+	if err := r.client.Start(ctx); err != nil {
 		return fmt.Errorf("start the relay: %w", err)
 	}
 	return nil
@@ -139,6 +146,7 @@ func (r *Relay) Start(ctx context.Context) error {
 // ends first, sends are cut; their leases hand them to another worker.
 func (r *Relay) Stop(ctx context.Context) error {
 	r.stop.Do(func() { close(r.stopping) })
+	defer r.endBeat(ctx)
 	err := r.client.Stop(ctx)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		cut, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

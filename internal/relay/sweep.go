@@ -31,6 +31,17 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[outbox.SweepArgs]) 
 	return nil
 }
 
+type tellWorker struct {
+	river.WorkerDefaults[outbox.TellArgs]
+	relay *Relay
+}
+
+// Work tells those who can mend them of messages that have failed.
+func (w *tellWorker) Work(ctx context.Context, _ *river.Job[outbox.TellArgs]) error {
+	_, err := w.relay.store.TellOfFailed(ctx)
+	return err
+}
+
 type tidyWorker struct {
 	river.WorkerDefaults[outbox.TidyArgs]
 	relay *Relay
