@@ -3,13 +3,15 @@ package handlers
 import (
 	"net/http"
 	"net/netip"
+
+	"ciclo/store"
 )
 
 // OpensLink is a route that opens a session by review link for a person's
 // reviews of a cycle, as the landing page does.
 func (h *Handlers) OpensLink(tenant, person, cycle int64) http.Handler {
 	return h.identifyRequest(h.identifyViewer(h.page(func(w http.ResponseWriter, r *http.Request) error {
-		if err := h.beginLink(w, r, tenant, person, cycle); err != nil {
+		if err := h.beginLink(w, r, store.Session{TenantID: tenant, PersonID: person, CycleID: cycle}); err != nil {
 			return err
 		}
 		return h.redirect(w, r, "/reviews")

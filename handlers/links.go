@@ -31,7 +31,7 @@ func (h *Handlers) showLink(w http.ResponseWriter, r *http.Request) error {
 func (h *Handlers) openLink(w http.ResponseWriter, r *http.Request) error {
 	owner, err := h.store.OpenReviewLink(r.Context(), h.keys, chi.URLParam(r, "token"))
 	if err == nil {
-		err = h.beginLink(w, r, owner.TenantID, owner.PersonID, owner.CycleID)
+		err = h.beginLink(w, r, store.Session{TenantID: owner.TenantID, PersonID: owner.PersonID, CycleID: owner.CycleID})
 	}
 	if err != nil {
 		h.fail(w, readAs(r, owner), err)

@@ -117,7 +117,7 @@ func (h *Handlers) chooseOrganisation(w http.ResponseWriter, r *http.Request) er
 
 // signOut answers POST /logout: both sessions of this browser end.
 func (h *Handlers) signOut(w http.ResponseWriter, r *http.Request) error {
-	byLink := actor(r).ByLink()
+	by := actor(r)
 	if err := h.endAccount(w, r); err != nil {
 		return err
 	}
@@ -125,7 +125,11 @@ func (h *Handlers) signOut(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Clear-Site-Data", `"cache"`) // nothing is left behind Back on a shared phone
-	if byLink {
+	switch {
+	case by.Slip:
+		h.say(r, "slip.signed_out")
+		return h.redirect(w, r, "/acesso")
+	case by.ByLink():
 		h.say(r, "review.signed_out")
 	}
 	return h.redirect(w, r, "/login")

@@ -66,6 +66,10 @@ var asks = []ask{
 	{"GET /r/{token}", linkToken, open, nil},
 	{"HEAD /r/{token}", linkToken, open, nil},
 	{"POST /r/{token}", linkToken, [6]int{303, 303, 303, 409, 409, 409}, nil},
+	{"GET /acesso", nil, open, nil},
+	{"POST /acesso", nil, [6]int{422, 422, 422, 422, 422, 422}, nil},
+	{"GET /acesso/pessoa", nil, leadsOn, nil},
+	{"POST /acesso/pessoa", nil, [6]int{303, 303, 303, 303, 303, 303}, nil},
 	{"POST /language", nil, [6]int{303, 303, 303, 303, 303, 303}, []string{"locale", "en"}},
 	{"POST /theme", nil, [6]int{303, 303, 303, 303, 303, 303}, []string{"theme", "dark"}},
 
@@ -126,6 +130,11 @@ var asks = []ask{
 	{"GET /cycles/{id}/activation/undo", active, hrReads, nil},
 	{"POST /cycles/{id}/activation/undo", active, hrWrites, nil},
 	{"GET /cycles/{id}/receipt", active, hrReads, nil},
+	{"GET /cycles/{id}/slips", papered, hrReads, nil},
+	{"POST /cycles/{id}/slips", papered, hrWrites, []string{"manager", "all"}},
+	{"GET /cycles/{id}/slips/sheet", sheet, hrReads, nil},
+	{"GET /cycles/{id}/slips/handover", sheet, hrReads, nil},
+	{"POST /cycles/{id}/slips/handover", papered, hrWrites, []string{"manager", "all"}},
 	{"GET /cycles/{id}/progress", active, hrReads, nil},
 	{"GET /cycles/{id}/standing", active, leadsOn, nil},
 	{"GET /cycles/{id}/closure", active, hrReads, nil},
@@ -279,6 +288,16 @@ func handout(w *town) []any {
 	return []any{id}
 }
 
+// papered is a cycle under way whose reviewers all have their invitation on paper.
+func papered(w *town) []any {
+	cycle := w.active()
+	storetest.Exec(w.t, w.pool, `UPDATE outbox_events SET queue = 'handout' WHERE cycle_id = $1`, cycle)
+	return []any{cycle}
+}
+
+// sheet is its address with every manager's slips.
+func sheet(w *town) []any { return papered(w) }
+
 // review is one of the employee's in the cycle that their link is for.
 func review(w *town) []any {
 	return []any{storetest.One[int64](w.t, w.pool, `
@@ -423,7 +442,7 @@ func TestEveryRouteAnswersEveryRole(t *testing.T) {
 // signInFirst is false for the routes that lead anybody somewhere else.
 func signInFirst(a ask) bool {
 	_, pattern, _ := strings.Cut(a.route, " ")
-	return !slices.Contains([]string{"/logout", "/language", "/theme", "/r/{token}"}, pattern)
+	return !slices.Contains([]string{"/logout", "/language", "/theme", "/r/{token}", "/acesso/pessoa"}, pattern)
 }
 
 // An id of no organisation, one too large, and none at all are all not found.

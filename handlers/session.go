@@ -45,6 +45,7 @@ const (
 // What a session carries between requests.
 const (
 	flashValue  = "flash"   // []views.Flash
+	slipValue   = "slip"    // int64, the link whose slip's code was right
 	choiceValue = "choices" // []store.Account whose password matched
 	nextValue   = "next"    // where to go after the choice
 )
@@ -166,13 +167,13 @@ func (h *Handlers) beginAccount(w http.ResponseWriter, r *http.Request, a store.
 // beginLink opens a session for one person's reviews of one cycle. It gives an
 // account in the same browser nothing: when that very person is signed in their
 // own session does, and when somebody else is, they must sign out first.
-func (h *Handlers) beginLink(w http.ResponseWriter, r *http.Request, tenantID, personID, cycleID int64) error {
+func (h *Handlers) beginLink(w http.ResponseWriter, r *http.Request, of store.Session) error {
 	acc, err := h.account(r)
 	if err != nil {
 		return err
 	}
 	switch row := rowOf(acc); {
-	case row.PersonID == personID && row.TenantID == tenantID:
+	case row.PersonID == of.PersonID && row.TenantID == of.TenantID:
 		return nil
 	case row.PersonID != 0:
 		return fault.Conflictf("sign_in.other_account", "name", row.Name)
@@ -181,7 +182,7 @@ func (h *Handlers) beginLink(w http.ResponseWriter, r *http.Request, tenantID, p
 	if err != nil {
 		return err
 	}
-	return h.replaceSession(w, r, ss, store.Session{TenantID: tenantID, PersonID: personID, CycleID: cycleID})
+	return h.replaceSession(w, r, ss, of)
 }
 
 func (h *Handlers) replaceSession(w http.ResponseWriter, r *http.Request, ss *sessions.Session, row store.Session) error {

@@ -107,9 +107,13 @@ func (s *Store) Tidy(ctx context.Context) (gone int, err error) {
 			DELETE FROM sign_in_attempts
 			WHERE last_failed_at < now() - interval '1 day'
 			RETURNING 1
+		), tries_gone AS (
+			DELETE FROM slip_tries
+			WHERE last_at < now() - interval '2 days'
+			RETURNING 1
 		)
 		SELECT (SELECT count(*) FROM beats_gone) + (SELECT count(*) FROM sessions_gone) + (SELECT count(*) FROM imports_gone)
-		     + (SELECT count(*) FROM links_gone) + (SELECT count(*) FROM attempts_gone)`).Scan(&gone)
+		     + (SELECT count(*) FROM links_gone) + (SELECT count(*) FROM attempts_gone) + (SELECT count(*) FROM tries_gone)`).Scan(&gone)
 	if err != nil {
 		return 0, fmt.Errorf("tidy up: %w", err)
 	}

@@ -16,11 +16,13 @@ import (
 
 // LinkOwner is who a review link was sent to, and for what.
 type LinkOwner struct {
+	LinkID       int64
 	TenantID     int64
 	PersonID     int64
 	CycleID      int64
 	Organisation string
 	Person       string
+	Code         string // the employee code
 	Locale       string // the person's; empty when they never chose
 	Zone         string // the organisation's
 	Cycle        string
@@ -35,7 +37,8 @@ type LinkOwner struct {
 func (s *Store) ReviewLink(ctx context.Context, ring links.Ring, token string) (LinkOwner, error) {
 	var owner LinkOwner
 	err := s.inTx(ctx, func(tx pgx.Tx) (err error) {
-		owner, _, err = readReviewLink(ctx, tx, ring, token)
+		id, _ := links.ID(token)
+		owner, err = readReviewLink(ctx, tx, id, func(l links.Link) bool { return ring.Verify(token, l) })
 		return err
 	})
 	return owner, err
@@ -46,39 +49,41 @@ func (s *Store) ReviewLink(ctx context.Context, ring links.Ring, token string) (
 func (s *Store) OpenReviewLink(ctx context.Context, ring links.Ring, token string) (LinkOwner, error) {
 	var owner LinkOwner
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		var id int64
+		id, _ := links.ID(token)
 		var err error
-		if owner, id, err = readReviewLink(ctx, tx, ring, token); err != nil {
+		if owner, err = readReviewLink(ctx, tx, id, func(l links.Link) bool { return ring.Verify(token, l) }); err != nil {
 			return err
 		}
-		if _, err = tx.Exec(ctx, `
-			UPDATE review_links
-			SET opened_at = coalesce(opened_at, now())
-			WHERE tenant_id = @tenant
-			  AND id = @id`, pgx.NamedArgs{"tenant": owner.TenantID, "id": id}); err != nil {
-			return fmt.Errorf("note that link %d was opened: %w", id, err)
-		}
-		by := policy.Actor{TenantID: owner.TenantID, PersonID: owner.PersonID, CycleID: owner.CycleID}
-		return audit(ctx, tx, by, "review_link.open", "review_link", id, map[string]any{"cycle": owner.CycleID})
+		return noteOpened(ctx, tx, owner, false)
 	})
 	return owner, err
 }
 
-// readReviewLink looks the token's link up by the id inside it, which nobody
-// needs to know to ask: only the key proves it, and until it has, nothing of
-// the row is told.
-func readReviewLink(ctx context.Context, tx pgx.Tx, ring links.Ring, token string) (LinkOwner, int64, error) {
-	unknown := fault.NotFoundf("review_link.unknown")
-	id, ok := links.ID(token)
-	if !ok {
-		return LinkOwner{}, 0, unknown
+// noteOpened keeps the first time that a link was opened, by its token or by
+// the code of its slip.
+func noteOpened(ctx context.Context, tx pgx.Tx, owner LinkOwner, slip bool) error {
+	if _, err := tx.Exec(ctx, `
+		UPDATE review_links
+		SET opened_at = coalesce(opened_at, now())
+		WHERE tenant_id = @tenant
+		  AND id = @id`, pgx.NamedArgs{"tenant": owner.TenantID, "id": owner.LinkID}); err != nil {
+		return fmt.Errorf("note that link %d was opened: %w", owner.LinkID, err)
 	}
-	var owner LinkOwner
+	by := policy.Actor{TenantID: owner.TenantID, PersonID: owner.PersonID, CycleID: owner.CycleID, Slip: slip}
+	return audit(ctx, tx, by, "review_link.open", "review_link", owner.LinkID, map[string]any{"cycle": owner.CycleID, "via": by.Channel()})
+}
+
+// readReviewLink looks a link up by the id inside a token or a code, which
+// nobody needs to know to ask: only the key proves it, and until proves has said
+// so, nothing of the row is told.
+func readReviewLink(ctx context.Context, tx pgx.Tx, id int64, proves func(links.Link) bool) (LinkOwner, error) {
+	unknown := fault.NotFoundf("review_link.unknown")
+	owner := LinkOwner{LinkID: id}
 	var revoked, left bool
 	link := links.Link{ID: id}
 	err := tx.QueryRow(ctx, `
 		SELECT l.tenant_id, l.cycle_id, l.person_id, l.kid, l.nonce, l.revoked_at IS NOT NULL,
-		       t.name, t.zone, p.name, coalesce(p.locale, ''), has_left(p.left_on, t.zone),
+		       t.name, t.zone, p.name, p.code, coalesce(p.locale, ''), has_left(p.left_on, t.zone),
 		       (SELECT count(*)
 		        FROM evaluations e
 		        WHERE e.tenant_id = l.tenant_id
@@ -90,19 +95,19 @@ func readReviewLink(ctx context.Context, tx pgx.Tx, ring links.Ring, token strin
 		JOIN people p ON p.tenant_id = l.tenant_id AND p.id = l.person_id
 		WHERE l.id = @id`, pgx.NamedArgs{"id": id}).
 		Scan(&link.TenantID, &link.CycleID, &link.PersonID, &link.KeyID, &link.Nonce, &revoked,
-			&owner.Organisation, &owner.Zone, &owner.Person, &owner.Locale, &left, &owner.Open)
+			&owner.Organisation, &owner.Zone, &owner.Person, &owner.Code, &owner.Locale, &left, &owner.Open)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return LinkOwner{}, 0, unknown
+		return LinkOwner{}, unknown
 	case err != nil:
-		return LinkOwner{}, 0, fmt.Errorf("read link %d: %w", id, err)
-	case !ring.Verify(token, link):
-		return LinkOwner{}, 0, unknown
+		return LinkOwner{}, fmt.Errorf("read link %d: %w", id, err)
+	case !proves(link):
+		return LinkOwner{}, unknown
 	}
 	owner.TenantID, owner.PersonID, owner.CycleID = link.TenantID, link.PersonID, link.CycleID
 	c, _, err := readCycle(ctx, tx, link.TenantID, link.CycleID)
 	if err != nil {
-		return LinkOwner{}, 0, err
+		return LinkOwner{}, err
 	}
 	owner.Cycle, owner.Due = c.Name, c.Due()
 	switch {
@@ -113,5 +118,5 @@ func readReviewLink(ctx context.Context, tx pgx.Tx, ring links.Ring, token strin
 	default: // the cycle must be one that takes answers
 		_, err = appraisal.Evaluation{State: appraisal.Pending}.SaveDraft(c)
 	}
-	return owner, id, err
+	return owner, err
 }

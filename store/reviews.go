@@ -172,10 +172,7 @@ func submit(ctx context.Context, tx pgx.Tx, by policy.Actor, r *Review, version 
 	if err := appraisal.CheckSubmission(r.Form, r.Answers); err != nil {
 		return err
 	}
-	r.State, r.SubmittedAt, r.Via = next, &r.Now, "session"
-	if by.ByLink() {
-		r.Via = "link"
-	}
+	r.State, r.SubmittedAt, r.Via = next, &r.Now, by.Channel()
 	if _, err := tx.Exec(ctx, `
 		UPDATE evaluations
 		SET state = @state, submitted_at = @now, submitted_via = @via, started_at = coalesce(started_at, @now)
@@ -194,11 +191,7 @@ func auditRefusal(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64, ref
 	if by.TenantID == 0 || f.Kind == fault.Invalid {
 		return nil
 	}
-	via := "session"
-	if by.ByLink() {
-		via = "link"
-	}
-	return audit(ctx, tx, by, "evaluation.submit_refused", "evaluation", id, map[string]any{"why": f.Key, "via": via})
+	return audit(ctx, tx, by, "evaluation.submit_refused", "evaluation", id, map[string]any{"why": f.Key, "via": by.Channel()})
 }
 
 // cycleOfEvaluation finds the cycle of an evaluation, for the reviewer alone.

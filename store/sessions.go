@@ -29,6 +29,7 @@ type Session struct {
 	TenantID int64
 	PersonID int64
 	CycleID  int64
+	Slip     bool // the code of a printed slip opened it
 	Data     []byte
 
 	// Who that is, read along.
@@ -41,7 +42,7 @@ type Session struct {
 
 // Actor is the session's person as policy knows them.
 func (s Session) Actor() policy.Actor {
-	return policy.Actor{TenantID: s.TenantID, PersonID: s.PersonID, Name: s.Name, Roles: s.Roles, CycleID: s.CycleID}
+	return policy.Actor{TenantID: s.TenantID, PersonID: s.PersonID, Name: s.Name, Roles: s.Roles, CycleID: s.CycleID, Slip: s.Slip}
 }
 
 // ErrNoSession says that a token opens nothing: never issued, ended or run out.
@@ -54,7 +55,7 @@ func (s *Store) ResumeSession(ctx context.Context, token string) (Session, error
 	ss := Session{Token: token}
 	var stale, left bool
 	err := s.pool.QueryRow(ctx, `
-		SELECT coalesce(s.tenant_id, 0), coalesce(s.person_id, 0), coalesce(s.cycle_id, 0), s.data,
+		SELECT coalesce(s.tenant_id, 0), coalesce(s.person_id, 0), coalesce(s.cycle_id, 0), s.slip, s.data,
 		       coalesce(p.name, ''), coalesce(p.locale, ''), coalesce(t.name, ''), coalesce(t.zone, ''),
 		       ARRAY(SELECT DISTINCT g.role FROM grants g WHERE g.tenant_id = s.tenant_id AND g.person_id = s.person_id),
 		       s.seen_at < now() - interval '1 minute',
@@ -66,7 +67,7 @@ func (s *Store) ResumeSession(ctx context.Context, token string) (Session, error
 		  AND s.expires_at > now()
 		  AND s.seen_at > now() - make_interval(secs => CASE WHEN s.cycle_id IS NULL THEN @idle::float8 ELSE @link_idle::float8 END)`,
 		pgx.NamedArgs{"hash": tokenHash(token), "idle": AccountIdle.Seconds(), "link_idle": LinkIdle.Seconds()},
-	).Scan(&ss.TenantID, &ss.PersonID, &ss.CycleID, &ss.Data, &ss.Name, &ss.Locale, &ss.Org, &ss.Zone, &ss.Roles, &stale, &left)
+	).Scan(&ss.TenantID, &ss.PersonID, &ss.CycleID, &ss.Slip, &ss.Data, &ss.Name, &ss.Locale, &ss.Org, &ss.Zone, &ss.Roles, &stale, &left)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return Session{}, ErrNoSession
@@ -107,9 +108,9 @@ func (s *Store) BeginSession(ctx context.Context, ss Session) (Session, error) {
 		ss.Data = []byte{}
 	}
 	_, err := s.pool.Exec(ctx, `
-		INSERT INTO sessions (token_hash, tenant_id, person_id, cycle_id, data, expires_at)
-		VALUES (@hash, nullif(@tenant::bigint, 0), nullif(@person::bigint, 0), nullif(@cycle::bigint, 0), @data, now() + make_interval(secs => @life))`,
-		pgx.NamedArgs{"hash": tokenHash(ss.Token), "tenant": ss.TenantID, "person": ss.PersonID, "cycle": ss.CycleID, "data": ss.Data, "life": life.Seconds()})
+		INSERT INTO sessions (token_hash, tenant_id, person_id, cycle_id, slip, data, expires_at)
+		VALUES (@hash, nullif(@tenant::bigint, 0), nullif(@person::bigint, 0), nullif(@cycle::bigint, 0), @slip, @data, now() + make_interval(secs => @life))`,
+		pgx.NamedArgs{"hash": tokenHash(ss.Token), "tenant": ss.TenantID, "person": ss.PersonID, "cycle": ss.CycleID, "slip": ss.Slip, "data": ss.Data, "life": life.Seconds()})
 	if err != nil {
 		return Session{}, fmt.Errorf("begin session: %w", err)
 	}

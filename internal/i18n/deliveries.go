@@ -199,6 +199,7 @@ var _ = register(words{
 	"message.deed.cancelled":         Text{"cancelou a mensagem", "cancelled the message"},
 	"message.deed.closed":            Text{"encerrou sem enviar", "closed it without sending"},
 	"message.deed.cancel_asked":      Text{"pediu para cancelar enquanto era enviada", "asked to cancel while it was being sent"},
+	"message.deed.first_used":        Text{"entrou com o código do convite em papel", "came in with the code of the paper invitation"},
 	"message.deed.handed_over":       Text{"registrou a entrega em mãos", "recorded that it was handed over"},
 	"message.deed.somebody":          Text{"Alguém", "Somebody"},
 	"message.deed.new_link":          Text{"O link antigo deixou de valer.", "The old link stopped working."},

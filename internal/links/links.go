@@ -1,4 +1,5 @@
-// Package links makes and reads the tokens of review links.
+// Package links makes and reads the tokens of review links and the codes of
+// printed slips.
 //
 // A token is the link's id and an HMAC-SHA256 over organisation, cycle, person
 // and the row's nonce, under a key of the ring. It is derived when a message is

@@ -27,6 +27,8 @@ type Actor struct {
 	// CycleID is set for a session that came from a review link: it may act on
 	// that person's reviews of that cycle and on nothing else.
 	CycleID int64
+	// Slip is set when such a session was opened by the code of a printed slip.
+	Slip bool
 }
 
 // Is reports whether the actor holds the role.
@@ -42,6 +44,17 @@ func (a Actor) Is(role Role) bool {
 // ByLink reports whether the actor came by a review link.
 func (a Actor) ByLink() bool { return a.CycleID != 0 }
 
+// Channel is how the actor came in, as a submission records it.
+func (a Actor) Channel() string {
+	switch {
+	case a.Slip:
+		return "slip"
+	case a.ByLink():
+		return "link"
+	}
+	return "session"
+}
+
 // Act is one thing that can be done.
 type Act string
 
@@ -56,6 +69,7 @@ const (
 	EditCycle       Act = "cycle.edit" // create, roster, rehearse
 	ActivateCycle   Act = "cycle.activate"
 	CloseCycle      Act = "cycle.close" // close and cancel
+	PrintSlips      Act = "slips.print" // their codes open reviews: the IT admin never reads answers
 	SeeMessages     Act = "messages.see"
 	PauseSending    Act = "sending.pause" // and resume
 	MendMessages    Act = "messages.mend" // retry, cancel, correct the address, hand over
@@ -107,6 +121,7 @@ var table = map[Act]rule{
 	EditCycle:       roles(HRManager),
 	ActivateCycle:   roles(HRManager),
 	CloseCycle:      roles(HRManager),
+	PrintSlips:      roles(HRManager),
 	SeeMessages:     messages,
 	PauseSending:    roles(Admin, HRManager),
 	MendMessages:    messages,

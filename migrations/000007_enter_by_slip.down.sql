@@ -1,0 +1,4 @@
+BEGIN;
+ALTER TABLE sessions DROP COLUMN slip;
+DROP TABLE slip_tries;
+COMMIT;
