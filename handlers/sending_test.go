@@ -16,7 +16,7 @@ func TestPausingSaysWhoAndWhyOnEveryPage(t *testing.T) {
 	b.get("/deliveries").want(t, http.StatusOK, "Controle do envio", "Nenhum processo está enviando mensagens")
 	b.get("/deliveries/pause?queue=handout").want(t, http.StatusNotFound)
 	b.get("/deliveries/pause?queue=mail").want(t, http.StatusOK, "Pausar convites e lembretes?")
-	b.post("/deliveries/pause", "queue", "mail", "reason", "").want(t, http.StatusUnprocessableEntity, "Diga o motivo", `class="error-summary"`)
+	b.post("/deliveries/pause", "queue", "mail", "reason", "").want(t, http.StatusUnprocessableEntity, "Diga o motivo: quem espera", `class="error-summary"`)
 	b.post("/deliveries/pause", "queue", "mail", "reason", strings.Repeat("x", 501)).want(t, http.StatusUnprocessableEntity, "no máximo 500 caracteres", strings.Repeat("x", 501))
 	b.post("/deliveries/pause", "queue", "mail", "reason", "texto <errado>").want(t, http.StatusSeeOther)
 	for _, path := range []string{"/deliveries", fmt.Sprintf("/cycles/%d/receipt", cycle), "/"} {

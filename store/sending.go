@@ -56,6 +56,9 @@ func (s *Store) PauseSending(ctx context.Context, by policy.Actor, lane, reason 
 			return fault.NotFoundf("fault.not_found")
 		}
 		reason = strings.TrimSpace(reason)
+		if reason == "" {
+			return fault.Fieldsf(map[string]fault.Message{"reason": fault.Msg("sending.reason_required")})
+		}
 		if err := checkReason(reason); err != nil {
 			return err
 		}

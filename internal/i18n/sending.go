@@ -20,6 +20,7 @@ var _ = register(words{
 	"sending.pause_text":           Text{"O que já está saindo termina; o resto espera até alguém retomar. Nada se perde, e todos que cuidam dos envios veem quem pausou e por quê.", "What is leaving now ends; the rest waits until somebody resumes. Nothing is lost, and everybody who looks after messages sees who paused it and why."},
 	"sending.reason":               Text{"Motivo", "Reason"},
 	"sending.reason_help":          Text{"Uma frase: aparece no aviso de pausa.", "One sentence: it is shown with the pause."},
+	"sending.reason_required":      Text{"Diga o motivo: quem espera uma mensagem vai querer saber.", "Give the reason: whoever waits for a message will want to know."},
 	"sending.already_paused":       Text{"{who} já pausou este envio em {when}.", "{who} already paused this on {when}."},
 	"sending.not_paused":           Text{"Este envio não está pausado.", "This is not paused."},
 	"sending.done_paused":          Text{"Envio pausado.", "Sending paused."},
