@@ -72,6 +72,7 @@ func (w *world) pages() map[string][]look {
 	return map[string][]look{
 		"/login":              {{who: nobody, path: "/login"}, refused(nobody, "/login", send), {who: nobody, path: "/login?next=/nada"}},
 		"/login/organisation": {{who: nobody, path: "/login", act: w.twoOrganisations}},
+		"/password/lost":      {{who: nobody, path: "/password/lost"}, refused(nobody, "/password/lost", send)},
 		"/password/{token}":   {{who: nobody, path: "/password/" + w.passwordToken}, {who: nobody, path: "/password/nada", gets: 404}},
 		"/r/{token}":          {{who: nobody, path: w.link}, {who: nobody, path: "/r/nada", gets: 404}},
 
@@ -82,7 +83,10 @@ func (w *world) pages() map[string][]look {
 		"/people/import/{id}":              hr(w.peopleImport, w.peopleImport+"?r=reject"),
 		"/people/import/{id}/columns":      append(hr(w.peopleImport+"/columns"), refused(hrManager, w.peopleImport+"/columns", `document.querySelector("[name=column-1]").value = "", `+send)),
 		"/people/import/{id}/confirmation": hr(w.peopleImport + "/confirmation"),
-		"/people/{id}":                     hr(fmt.Sprintf("/people/%d", w.person)),
+		"/people/{id}":                     append(hr(fmt.Sprintf("/people/%d", w.person)), look{who: admin, path: fmt.Sprintf("/people/%d", w.person)}),
+		"/people/{id}/address":             append(hr(fmt.Sprintf("/people/%d/address", w.person)), refused(hrManager, fmt.Sprintf("/people/%d/address", w.person), send)),
+		"/people/{id}/roles":               {{who: admin, path: fmt.Sprintf("/people/%d/roles", w.person)}, refused(admin, fmt.Sprintf("/people/%d/roles", w.person), send)},
+		"/account":                         {{who: reviewer, path: "/account"}},
 
 		"/forms":            append(hr("/forms"), look{who: admin, path: "/forms"}),
 		"/forms/draft":      append(hr("/forms/draft"), hr("/forms/draft?from=blank")[0]),

@@ -36,7 +36,7 @@ func (h *Handlers) signIn(w http.ResponseWriter, r *http.Request) error {
 	in.Require("email", "password")
 	var accounts []store.Account
 	if err = in.Faults(); err == nil {
-		accounts, err = h.store.SignIn(r.Context(), email, password)
+		accounts, err = h.store.SignIn(r.Context(), email, password, h.clientIP(r))
 	}
 	if form, mendable := in.Refused(err); mendable {
 		return h.refuse(w, r, err, views.LoginPage(form), nil)

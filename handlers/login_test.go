@@ -162,8 +162,8 @@ func TestSessionEnds(t *testing.T) {
 		{"idle for 7 h 59 min", `UPDATE sessions SET seen_at = now() - interval '7 hours 59 minutes'`, http.StatusOK},
 		{"idle for 8 h", `UPDATE sessions SET seen_at = now() - interval '8 hours'`, http.StatusSeeOther},
 		{"seven days old", `UPDATE sessions SET expires_at = created_at`, http.StatusSeeOther},
-		{"the person leaves today", `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date`, http.StatusOK},
-		{"the person left yesterday", `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 1`, http.StatusSeeOther},
+		{"the person leaves tomorrow", `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date + 1`, http.StatusOK},
+		{"the person is gone from today on", `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date`, http.StatusSeeOther},
 	} {
 		b := s.as(s.company.HR)
 		storetest.Exec(t, s.pool, tt.sql)

@@ -35,7 +35,15 @@ func (h *Handlers) showPerson(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return h.show(w, r, views.PersonPage(views.Person{PersonRow: views.PersonRow(p.ListedPerson), Unit: p.Unit, CostCentre: p.CostCentre,
-		Locale: p.Locale, Attributes: p.Attributes, Roles: p.Roles, Reports: personRows(p.Reports)}), nil)
+		Locale: p.Locale, Attributes: p.Attributes, Roles: p.Roles, Reports: personRows(p.Reports), Access: accessOf(p.Access)}), nil)
+}
+
+func accessOf(a *store.Access) *views.Access {
+	if a == nil {
+		return nil
+	}
+	shown := views.Access(*a)
+	return &shown
 }
 
 func personRows(people []store.ListedPerson) []views.PersonRow {

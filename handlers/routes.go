@@ -36,6 +36,8 @@ func (h *Handlers) Routes() http.Handler {
 		r.Get("/login/organisation", h.page(h.showOrganisationChoice))
 		r.Post("/login/organisation", h.page(h.chooseOrganisation))
 		r.Post("/logout", h.page(h.signOut))
+		r.Get("/password/lost", h.page(h.showLostPassword))
+		r.With(h.limitSignIns).Post("/password/lost", h.page(h.askReset))
 		r.Get("/password/{token}", h.page(h.showPassword))
 		r.With(h.limitSignIns).Post("/password/{token}", h.page(h.setPassword))
 		r.Get("/r/{token}", h.page(h.showLink))
@@ -52,6 +54,8 @@ func (h *Handlers) Routes() http.Handler {
 		r.Group(func(r chi.Router) {
 			r.Use(h.requireSignIn)
 			r.Get("/", h.page(h.showHome))
+			r.Get("/account", h.page(h.showAccount))
+			r.Post("/account/sessions/removal", h.page(h.signOutEverywhere))
 
 			r.Get("/people", h.page(h.listPeople))
 			r.Get("/people/import", h.page(h.showPeopleUpload))
@@ -64,6 +68,13 @@ func (h *Handlers) Routes() http.Handler {
 			r.Get("/people/import/{id}/confirmation", h.page(h.showPeopleConfirmation))
 			r.Post("/people/import/{id}/confirmation", h.page(h.confirmPeople))
 			r.Get("/people/{id}", h.page(h.showPerson))
+			r.Get("/people/{id}/address", h.page(h.showAddress))
+			r.Post("/people/{id}/address", h.page(h.changeAddress))
+			r.Post("/people/{id}/invitation", h.page(h.invitePerson))
+			r.Post("/people/{id}/sessions/removal", h.page(h.endSessions))
+			r.Get("/people/{id}/roles", h.page(h.showRoles))
+			r.Post("/people/{id}/roles", h.page(h.giveRole))
+			r.Post("/people/{id}/roles/{grant}/removal", h.page(h.takeRole))
 
 			r.Get("/forms", h.page(h.listForms))
 			r.Get("/forms/draft", h.page(h.startForm))

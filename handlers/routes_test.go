@@ -61,6 +61,8 @@ var asks = []ask{
 	{"GET /login/organisation", nil, [6]int{303, 303, 303, 303, 303, 303}, nil},
 	{"POST /login/organisation", nil, [6]int{303, 303, 303, 303, 303, 303}, nil},
 	{"POST /logout", nil, [6]int{303, 303, 303, 303, 303, 303}, nil},
+	{"GET /password/lost", nil, open, nil},
+	{"POST /password/lost", nil, [6]int{303, 303, 303, 303, 303, 303}, []string{"email", "ninguem@example.test"}},
 	{"GET /password/{token}", passwordToken, open, nil},
 	{"POST /password/{token}", passwordToken, [6]int{422, 422, 422, 422, 422, 422}, nil},
 	{"GET /r/{token}", linkToken, open, nil},
@@ -74,6 +76,8 @@ var asks = []ask{
 	{"POST /theme", nil, [6]int{303, 303, 303, 303, 303, 303}, []string{"theme", "dark"}},
 
 	{"GET /", nil, [6]int{303, 200, 303, 200, 200, 200}, nil},
+	{"GET /account", nil, [6]int{303, 200, 303, 200, 200, 200}, nil},
+	{"POST /account/sessions/removal", nil, [6]int{303, 303, 303, 303, 303, 303}, nil}, // the employee's press has ended their link's session too
 
 	{"GET /people", nil, [6]int{303, 403, 303, 200, 200, 200}, nil},
 	{"GET /people/import", nil, [6]int{303, 403, 303, 200, 200, 200}, nil},
@@ -86,6 +90,13 @@ var asks = []ask{
 	{"GET /people/import/{id}/confirmation", peopleImport, hisFile, nil},
 	{"POST /people/import/{id}/confirmation", peopleImport, [6]int{303, 403, 403, 404, 303, 404}, nil},
 	{"GET /people/{id}", person, bothRead, nil},
+	{"GET /people/{id}/address", person, bothRead, nil},
+	{"POST /people/{id}/address", person, [6]int{303, 403, 403, 422, 422, 404}, nil},
+	{"POST /people/{id}/invitation", newcomer, [6]int{303, 403, 403, 303, 403, 403}, nil},
+	{"POST /people/{id}/sessions/removal", person, [6]int{303, 403, 403, 303, 403, 403}, nil},
+	{"GET /people/{id}/roles", person, [6]int{303, 403, 303, 200, 403, 403}, nil},
+	{"POST /people/{id}/roles", person, [6]int{303, 403, 403, 422, 403, 403}, nil},
+	{"POST /people/{id}/roles/{grant}/removal", holder, [6]int{303, 403, 403, 303, 403, 403}, nil},
 
 	{"GET /forms", nil, [6]int{303, 403, 303, 200, 200, 200}, nil},
 	{"GET /forms/draft", nil, ownLists, nil},
@@ -242,6 +253,24 @@ func linkToken(w *town) []any {
 
 func person(w *town) []any { return []any{w.company.People[4]} }
 
+// newcomer is somebody whom nobody has invited yet.
+func newcomer(w *town) []any {
+	w.made++
+	return []any{storetest.One[int64](w.t, w.pool, `
+		INSERT INTO people (tenant_id, code, name, email)
+		VALUES ($1, $2, 'Nova Pessoa', $3)
+		RETURNING id`, w.company.Tenant, fmt.Sprintf("novo-%d", w.made), fmt.Sprintf("novo-%d@example.test", w.made))}
+}
+
+// holder is a newcomer with a role.
+func holder(w *town) []any {
+	ids := newcomer(w)
+	return append(ids, storetest.One[int64](w.t, w.pool, `
+		INSERT INTO grants (tenant_id, person_id, role, scope, scope_value)
+		VALUES ($1, $2, 'hr_partner', 'department', 'Logística')
+		RETURNING id`, w.company.Tenant, ids[0]))
+}
+
 func form(w *town) []any {
 	return []any{storetest.One[int64](w.t, w.pool, `SELECT form_id FROM form_versions WHERE id = $1`, w.company.Form)}
 }
@@ -330,6 +359,7 @@ func (w *town) uploaded(path, name string, body []byte, fields ...string) string
 	for i := 0; i+1 < len(fields); i += 2 {
 		_ = m.WriteField(fields[i], fields[i+1])
 	}
+	w.hr = w.as(w.company.HR) // whatever has ended their sessions
 	part, err := m.CreateFormFile("file", name)
 	if err == nil {
 		_, err = part.Write(body)
@@ -448,7 +478,7 @@ func signInFirst(a ask) bool {
 // An id of no organisation, one too large, and none at all are all not found.
 func TestIdsOfNothingAreNotFound(t *testing.T) {
 	w := newTown(t)
-	hr := w.as(w.company.HR)
+	hr, admin := w.as(w.company.HR), w.as(w.company.Admin)
 	for _, a := range asks {
 		method, pattern, _ := strings.Cut(a.route, " ")
 		if method == http.MethodHead || !strings.Contains(pattern, "{id}") || a.want == leadsOn {
@@ -458,11 +488,15 @@ func TestIdsOfNothingAreNotFound(t *testing.T) {
 			path := strings.ReplaceAll(pattern, "{id}", id)
 			path = strings.ReplaceAll(path, "{about}", "address")
 			path = braces.ReplaceAllString(path, "1")
+			b := hr
+			if a.want[4] == http.StatusForbidden { // theirs who hold another role
+				b = admin
+			}
 			var got answer
 			if method == http.MethodPost {
-				got = hr.post(path, append([]string{"version", "0"}, a.send...)...)
+				got = b.post(path, append([]string{"version", "0"}, a.send...)...)
 			} else {
-				got = hr.get(path)
+				got = b.get(path)
 			}
 			if got.status != http.StatusNotFound {
 				t.Errorf("%s %s: %d to %q, want 404", method, path, got.status, got.location)

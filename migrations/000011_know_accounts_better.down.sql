@@ -1,5 +1,6 @@
 BEGIN;
 DROP INDEX one_time_links_person_idx;
+DROP FUNCTION is_covered(text, text, bigint, text[], text[], bigint);
 DELETE FROM grants WHERE role = 'hr_partner';
 ALTER TABLE grants
     DROP CONSTRAINT grants_scope_says_which,

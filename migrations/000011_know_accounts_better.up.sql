@@ -14,6 +14,12 @@ ALTER TABLE grants
     ADD CONSTRAINT grants_scope_fits_its_role CHECK ((role = 'hr_partner') = (scope <> 'organisation')),
     ADD CONSTRAINT grants_scope_says_which CHECK ((scope IN ('unit', 'department')) = (scope_value <> ''));
 
+-- Whom a partner's scopes cover: no scopes at all means everybody. policy.Covers
+-- says the same of one person.
+CREATE FUNCTION is_covered(unit text, department text, manager_id bigint, units text[], departments text[], team_of bigint) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN units IS NULL OR coalesce(unit <> '' AND unit = ANY (units) OR department <> '' AND department = ANY (departments) OR manager_id = team_of, false);
+
 CREATE INDEX one_time_links_person_idx ON one_time_links (tenant_id, person_id) WHERE used_at IS NULL;
 
 COMMIT;

@@ -403,7 +403,7 @@ func linkOf(ctx context.Context, tx pgx.Tx, tenant int64, d outbox.MessageDetail
 		return l, fmt.Errorf("read the link of message %d: %w", d.ID, err)
 	}
 	l.Until = appraisal.Cycle{DueAt: l.Until, DueZone: zone}.Due()
-	seenLinks, err := arrivedLinks(ctx, tx, tenant, d.PersonID)
+	_, seenLinks, err := arrivedLinks(ctx, tx, tenant, []int64{d.PersonID})
 	for _, cycle := range seenLinks {
 		l.Arrived = l.Arrived || cycle == d.CycleID
 	}

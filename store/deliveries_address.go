@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ func (s *Store) CorrectAddress(ctx context.Context, by policy.Actor, id int64, e
 			return err
 		}
 		if c.Changed {
-			if c.NewLink, err = changeAddress(ctx, tx, by, m, email); err != nil {
+			if c.NewLink, err = s.correctAddress(ctx, tx, by, m, email); err != nil {
 				return err
 			}
 		}
@@ -44,42 +45,6 @@ func (s *Store) CorrectAddress(ctx context.Context, by policy.Actor, id int64, e
 		return c, s.addressTaken(ctx, by, email, err)
 	}
 	return c, err
-}
-
-// arrivedLinks lists the cycles whose live link to the person may have reached
-// somebody: it was opened, its message was accepted, is being sent, or an
-// attempt since it was made ended without an answer. A refusal, for good or for
-// now, proves that nobody has it.
-func arrivedLinks(ctx context.Context, tx pgx.Tx, tenant, person int64) ([]int64, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT l.cycle_id
-		FROM review_links l
-		WHERE l.tenant_id = @tenant
-		  AND l.person_id = @person
-		  AND l.revoked_at IS NULL
-		  AND (l.opened_at IS NOT NULL
-		    OR EXISTS (
-			SELECT FROM outbox_events e
-			WHERE e.tenant_id = l.tenant_id
-			  AND e.cycle_id = l.cycle_id
-			  AND e.person_id = l.person_id
-			  AND (e.status = 'processing'
-			    OR e.status = 'delivered' AND e.delivered_at >= l.created_at
-			    OR EXISTS (
-				SELECT FROM delivery_attempts a
-				WHERE a.tenant_id = e.tenant_id
-				  AND a.event_id = e.id
-				  AND a.class IN ('unknown', 'lost')
-				  AND a.at >= l.created_at))))`,
-		pgx.NamedArgs{"tenant": tenant, "person": person})
-	if err != nil {
-		return nil, fmt.Errorf("find links of person %d that may have arrived: %w", person, err)
-	}
-	cycles, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("find links of person %d that may have arrived: %w", person, err)
-	}
-	return cycles, nil
 }
 
 // checkCorrection refuses a correction that cannot be: the message is in no
@@ -107,59 +72,24 @@ func checkCorrection(ctx context.Context, tx pgx.Tx, by policy.Actor, m outbox.M
 	default:
 		return nil
 	}
-	if by.Is(policy.Admin) || by.PersonID == m.PersonID {
-		return nil
-	}
-	var holdsRole bool
-	err := tx.QueryRow(ctx, `
-		SELECT EXISTS (
-			SELECT FROM grants
-			WHERE tenant_id = @tenant
-			  AND person_id = @person)`, pgx.NamedArgs{"tenant": by.TenantID, "person": m.PersonID}).Scan(&holdsRole)
-	if err != nil {
-		return fmt.Errorf("read the roles of person %d: %w", m.PersonID, err)
-	}
-	if holdsRole {
-		return fault.Fieldsf(map[string]fault.Message{"email": fault.Msg("message.address_of_role_holder")})
-	}
-	return nil
+	return mayTakeOver(ctx, tx, by, m.PersonID)
 }
 
-// changeAddress corrects the person's record and takes back every live link
-// that may have reached the old address; newLink is for the message's cycle.
-func changeAddress(ctx context.Context, tx pgx.Tx, by policy.Actor, m outbox.MessageDetail, email string) (newLink bool, err error) {
-	if _, err := tx.Exec(ctx, `
-		UPDATE people
-		SET email = @email, updated_at = now()
-		WHERE tenant_id = @tenant
-		  AND id = @person`,
-		pgx.NamedArgs{"tenant": by.TenantID, "person": m.PersonID, "email": email}); err != nil {
-		return false, fmt.Errorf("correct the address of person %d: %w", m.PersonID, err)
+// correctAddress corrects the person's record, tells the old address and HR, and
+// takes back every live link that may have reached the old address; newLink is
+// for the message's cycle.
+func (s *Store) correctAddress(ctx context.Context, tx pgx.Tx, by policy.Actor, m outbox.MessageDetail, email string) (newLink bool, err error) {
+	if err := saveAddress(ctx, tx, by.TenantID, m.PersonID, email); err != nil {
+		return false, err
 	}
-	cycles, err := arrivedLinks(ctx, tx, by.TenantID, m.PersonID)
+	cycles, err := takeBackLinks(ctx, tx, by.TenantID, []int64{m.PersonID})
 	if err != nil {
 		return false, err
 	}
-	for _, cycle := range cycles {
-		newLink = newLink || cycle == m.CycleID
+	if err := s.tellOfAddress(ctx, tx, by, m.PersonID, m.Email, email); err != nil {
+		return false, err
 	}
-	if _, err := tx.Exec(ctx, `
-		WITH ended AS (
-			DELETE FROM sessions
-			WHERE tenant_id = @tenant
-			  AND person_id = @person
-			  AND cycle_id = ANY (@cycles)
-		)
-		UPDATE review_links
-		SET revoked_at = now()
-		WHERE tenant_id = @tenant
-		  AND person_id = @person
-		  AND cycle_id = ANY (@cycles)
-		  AND revoked_at IS NULL`,
-		pgx.NamedArgs{"tenant": by.TenantID, "person": m.PersonID, "cycles": cycles}); err != nil {
-		return false, fmt.Errorf("take back the links of person %d: %w", m.PersonID, err)
-	}
-	return newLink, audit(ctx, tx, by, "person.address_corrected", "person", m.PersonID,
+	return slices.Contains(cycles, m.CycleID), audit(ctx, tx, by, "person.address_corrected", "person", m.PersonID,
 		map[string]any{"old": m.Email, "new": email, "message": m.ID, "links_revoked": len(cycles)})
 }
 

@@ -50,6 +50,9 @@ func (s *Store) Letter(ctx context.Context, e outbox.Event, keyID string) (out O
 		if out.Letter, err = readLetter(ctx, tx, e.TenantID, out.Letter); err != nil {
 			return err
 		}
+		if outbox.CarriesOneTimeLink(e.Type) {
+			return addOneTimeLink(ctx, tx, e.TenantID, &out)
+		}
 		if !outbox.CarriesLink(e.Type) || out.Over() != "" {
 			return nil
 		}
@@ -58,6 +61,18 @@ func (s *Store) Letter(ctx context.Context, e outbox.Event, keyID string) (out O
 		return err
 	})
 	return out, err
+}
+
+// addOneTimeLink makes the link that the letter carries, where it may leave at
+// all: its token is in no row, so that each try to send makes its own.
+func addOneTimeLink(ctx context.Context, tx pgx.Tx, tenant int64, out *Outgoing) error {
+	if !out.Ours || out.CancelRequested || out.Left || out.Email == "" {
+		return nil
+	}
+	out.Valid = linkLife(out.Kind)
+	token, err := makeOneTimeLink(ctx, tx, tenant, out.PersonID, "password", out.Valid)
+	out.Path = "/password/" + token
+	return err
 }
 
 // readLetter fills in what l.PersonID, l.CycleID and l.Facts name; the

@@ -58,6 +58,7 @@ func (s *Store) People(ctx context.Context, by policy.Actor, q PeopleQuery) (d D
 		}
 		args := pgx.NamedArgs{"tenant": by.TenantID, "words": strings.Fields(q.Q), "department": q.Department,
 			"situation": q.Situation, "sort": q.Sort, "limit": q.Limit, "offset": q.Offset}
+		covered(by, args)
 		if err := countPeople(ctx, tx, args, &d); err != nil {
 			return fmt.Errorf("count people: %w", err)
 		}
@@ -80,12 +81,19 @@ func countPeople(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, d *Director
 		                                ELSE true
 		                              END
 		                          AND NOT EXISTS (SELECT FROM unnest(@words::text[]) word WHERE strpos(search, fold(word)) = 0)),
-		       ARRAY(SELECT DISTINCT department FROM people WHERE tenant_id = @tenant AND department <> '' ORDER BY department)
+		       ARRAY(
+			SELECT DISTINCT department
+			FROM people
+			WHERE tenant_id = @tenant
+			  AND department <> ''
+			  AND is_covered(unit, department, manager_id, @units, @departments, @team_of)
+			ORDER BY department)
 		FROM (
 			SELECT p.department, p.email, p.search, has_left(p.left_on, t.zone) AS away
 			FROM people p
 			JOIN tenants t ON t.id = p.tenant_id
 			WHERE p.tenant_id = @tenant
+			  AND is_covered(p.unit, p.department, p.manager_id, @units, @departments, @team_of)
 		) known`, args).Scan(&d.All, &d.Total, &d.Departments)
 }
 
@@ -100,6 +108,7 @@ func listPeople(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) ([]ListedPer
 			JOIN tenants t ON t.id = p.tenant_id
 			LEFT JOIN people m ON m.tenant_id = p.tenant_id AND m.id = p.manager_id
 			WHERE p.tenant_id = @tenant
+			  AND is_covered(p.unit, p.department, p.manager_id, @units, @departments, @team_of)
 		) known
 		WHERE (@department = '' OR department = @department)
 		  AND CASE @situation
@@ -134,6 +143,29 @@ type Person struct {
 	Attributes map[string]string
 	Roles      []policy.Role
 	Reports    []ListedPerson
+	Access     *Access // for who manages accounts
+}
+
+// Access is how somebody gets in.
+type Access struct {
+	HasPassword bool
+	SignedInAt  *time.Time
+	InvitedAt   *time.Time // the latest invitation that was asked for
+	Sessions    int
+}
+
+// covered adds to args whom the actor's roles reach: everybody, or the parts
+// that a partner's grants name.
+func covered(by policy.Actor, args pgx.NamedArgs) {
+	var units, departments []string
+	var team int64
+	if !by.Everywhere() {
+		units, departments = append([]string{}, by.Scope.Units...), append([]string{}, by.Scope.Departments...)
+		if by.Scope.OwnTeam {
+			team = by.PersonID
+		}
+	}
+	args["units"], args["departments"], args["team_of"] = units, departments, team
 }
 
 // Person answers one record. A person of another organisation does not exist.
@@ -143,6 +175,7 @@ func (s *Store) Person(ctx context.Context, by policy.Actor, id int64) (p Person
 			return err
 		}
 		args := pgx.NamedArgs{"tenant": by.TenantID, "id": id}
+		covered(by, args)
 		err := tx.QueryRow(ctx, `
 			SELECT p.id, p.code, p.name, coalesce(p.email::text, ''), p.department, p.title,
 			       coalesce(p.manager_id, 0), coalesce(m.name, ''), p.hired_on, p.left_on,
@@ -161,12 +194,40 @@ func (s *Store) Person(ctx context.Context, by policy.Actor, id int64) (p Person
 		if err != nil {
 			return fmt.Errorf("read person %d: %w", id, err)
 		}
+		o := policy.Object{TenantID: by.TenantID, SubjectID: id, Unit: p.Unit, Department: p.Department, ManagerID: p.ManagerID}
+		if err := policy.Can(by, policy.SeePeople, o); err != nil {
+			return err
+		}
+		if policy.May(by, policy.ManageAccounts) {
+			if p.Access, err = readAccess(ctx, tx, args); err != nil {
+				return fmt.Errorf("read the account of person %d: %w", id, err)
+			}
+		}
 		if p.Reports, err = readReports(ctx, tx, args); err != nil {
 			return fmt.Errorf("list reports of person %d: %w", id, err)
 		}
 		return nil
 	})
 	return p, err
+}
+
+func readAccess(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (*Access, error) {
+	var a Access
+	err := tx.QueryRow(ctx, `
+		SELECT p.password_hash IS NOT NULL,
+		       (SELECT max(e.at)
+		        FROM audit_entries e
+		        WHERE e.tenant_id = @tenant AND e.object_type = 'person' AND e.object_id = @id AND e.act = 'sign_in'),
+		       (SELECT max(e.at)
+		        FROM audit_entries e
+		        WHERE e.tenant_id = @tenant AND e.object_type = 'person' AND e.object_id = @id AND e.act = 'person.invited'),
+		       (SELECT count(*)
+		        FROM sessions s
+		        WHERE s.tenant_id = @tenant AND s.person_id = @id AND s.cycle_id IS NULL AND s.expires_at > now())
+		FROM people p
+		WHERE p.tenant_id = @tenant
+		  AND p.id = @id`, args).Scan(&a.HasPassword, &a.SignedInAt, &a.InvitedAt, &a.Sessions)
+	return &a, err
 }
 
 func readReports(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) ([]ListedPerson, error) {
@@ -177,6 +238,7 @@ func readReports(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) ([]ListedPe
 		JOIN tenants t ON t.id = p.tenant_id
 		WHERE p.tenant_id = @tenant
 		  AND p.manager_id = @id
+		  AND is_covered(p.unit, p.department, p.manager_id, @units, @departments, @team_of)
 		ORDER BY p.name COLLATE "pt-BR-x-icu", p.id`, args)
 	if err != nil {
 		return nil, err

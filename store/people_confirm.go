@@ -65,7 +65,7 @@ func (s *Store) confirmPeople(ctx context.Context, by policy.Actor, id int64) (d
 			}
 			return comparePeopleFile(ctx, tx, by, f, sheet) // the preview as it is now; no person changes
 		}
-		if err := storePeople(ctx, tx, by, id, lines); err != nil {
+		if err := s.storePeople(ctx, tx, by, id, lines); err != nil {
 			return err
 		}
 		done, err = noteImported(ctx, tx, by, f)
@@ -250,7 +250,7 @@ func (l *PeopleLine) stored(importID int64) storedPerson {
 
 // storePeople writes the lines that create or update somebody: as many
 // statements for three thousand as for three.
-func storePeople(ctx context.Context, tx pgx.Tx, by policy.Actor, importID int64, lines []*PeopleLine) error {
+func (s *Store) storePeople(ctx context.Context, tx pgx.Tx, by policy.Actor, importID int64, lines []*PeopleLine) error {
 	created, updated, managed, granted := []storedPerson{}, []storedPerson{}, []storedPerson{}, []storedPerson{}
 	for _, l := range lines {
 		p := l.stored(importID)
@@ -268,7 +268,14 @@ func storePeople(ctx context.Context, tx pgx.Tx, by policy.Actor, importID int64
 			granted = append(granted, p)
 		}
 	}
+	if err := lockRoles(ctx, tx, by.TenantID); err != nil {
+		return err
+	}
 	had, err := hasAdmin(ctx, tx, by.TenantID)
+	if err != nil {
+		return err
+	}
+	moved, err := movedAddresses(ctx, tx, by.TenantID, updated)
 	if err != nil {
 		return err
 	}
@@ -295,10 +302,32 @@ func storePeople(ctx context.Context, tx pgx.Tx, by policy.Actor, importID int64
 		}
 	}
 	has, err := hasAdmin(ctx, tx, by.TenantID)
-	if err == nil && had && !has {
+	switch {
+	case err != nil:
+		return err
+	case had && !has:
 		return fault.Conflictf("people.last_admin")
 	}
-	return err
+	return s.rotateImported(ctx, tx, by, moved)
+}
+
+// movedAddresses are the addresses that the lines are about to replace.
+func movedAddresses(ctx context.Context, tx pgx.Tx, tenant int64, updated []storedPerson) ([]oldAddress, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT p.id, coalesce(p.email::text, '')
+		FROM jsonb_to_recordset(@lines::jsonb) AS line (id bigint, email citext)
+		JOIN people p ON p.tenant_id = @tenant AND p.id = line.id
+		WHERE line.email IS NOT NULL
+		  AND line.email IS DISTINCT FROM p.email
+		ORDER BY p.id`, pgx.NamedArgs{"tenant": tenant, "lines": updated})
+	if err != nil {
+		return nil, fmt.Errorf("find addresses that change: %w", err)
+	}
+	moved, err := pgx.CollectRows(rows, pgx.RowToStructByPos[oldAddress])
+	if err != nil {
+		return nil, fmt.Errorf("find addresses that change: %w", err)
+	}
+	return moved, nil
 }
 
 func insertPeople(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (int64, error) {
@@ -351,7 +380,7 @@ func grantRoles(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (n int64, er
 			WHERE g.tenant_id = @tenant
 			  AND g.person_id = line.id
 			  AND g.scope = 'organisation'
-			  AND g.role <> line.role
+			  AND g.role <> line.role -- a partner's scopes are given and taken on the page alone
 		), granted AS (
 			INSERT INTO grants (tenant_id, person_id, role)
 			SELECT @tenant::bigint, id, role
@@ -496,7 +525,7 @@ func (s *Store) importPeople(ctx context.Context, tenantID int64, f PeopleFile, 
 		if dry || done.Created+done.Updated == 0 {
 			return nil
 		}
-		if err := storePeople(ctx, tx, operator, 0, lines); err != nil {
+		if err := s.storePeople(ctx, tx, operator, 0, lines); err != nil {
 			return err
 		}
 		return audit(ctx, tx, operator, "people.imported", "tenant", tenantID, done.detail(f.FileName))

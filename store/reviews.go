@@ -198,10 +198,10 @@ func auditRefusal(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64, ref
 func cycleOfEvaluation(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64, act policy.Act) (cycle int64, err error) {
 	o := policy.Object{TenantID: by.TenantID}
 	err = tx.QueryRow(ctx, `
-		SELECT cycle_id, reviewer_id
+		SELECT cycle_id, reviewer_id, reviewee_id
 		FROM evaluations
 		WHERE tenant_id = @tenant
-		  AND id = @id`, pgx.NamedArgs{"tenant": by.TenantID, "id": id}).Scan(&o.CycleID, &o.OwnerID)
+		  AND id = @id`, pgx.NamedArgs{"tenant": by.TenantID, "id": id}).Scan(&o.CycleID, &o.OwnerID, &o.SubjectID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, fault.NotFoundf("fault.not_found")

@@ -36,13 +36,14 @@ type Session struct {
 	Name   string
 	Locale string // "" when the person never chose
 	Roles  []policy.Role
+	Scope  policy.Scope
 	Org    string
 	Zone   string
 }
 
 // Actor is the session's person as policy knows them.
 func (s Session) Actor() policy.Actor {
-	return policy.Actor{TenantID: s.TenantID, PersonID: s.PersonID, Name: s.Name, Roles: s.Roles, CycleID: s.CycleID, Slip: s.Slip}
+	return policy.Actor{TenantID: s.TenantID, PersonID: s.PersonID, Name: s.Name, Roles: s.Roles, Scope: s.Scope, CycleID: s.CycleID, Slip: s.Slip}
 }
 
 // ErrNoSession says that a token opens nothing: never issued, ended or run out.
@@ -57,17 +58,27 @@ func (s *Store) ResumeSession(ctx context.Context, token string) (Session, error
 	err := s.pool.QueryRow(ctx, `
 		SELECT coalesce(s.tenant_id, 0), coalesce(s.person_id, 0), coalesce(s.cycle_id, 0), s.slip, s.data,
 		       coalesce(p.name, ''), coalesce(p.locale, ''), coalesce(t.name, ''), coalesce(t.zone, ''),
-		       ARRAY(SELECT DISTINCT g.role FROM grants g WHERE g.tenant_id = s.tenant_id AND g.person_id = s.person_id),
+		       held.roles, held.units, held.departments, held.own_team,
 		       s.seen_at < now() - interval '1 minute',
 		       has_left(p.left_on, t.zone)
 		FROM sessions s
 		LEFT JOIN people p ON p.tenant_id = s.tenant_id AND p.id = s.person_id
 		LEFT JOIN tenants t ON t.id = s.tenant_id
+		CROSS JOIN LATERAL (
+			SELECT coalesce(array_agg(DISTINCT g.role), '{}') AS roles,
+			       coalesce(array_agg(g.scope_value) FILTER (WHERE g.scope = 'unit'), '{}') AS units,
+			       coalesce(array_agg(g.scope_value) FILTER (WHERE g.scope = 'department'), '{}') AS departments,
+			       coalesce(bool_or(g.scope = 'own_team'), false) AS own_team
+			FROM grants g
+			WHERE g.tenant_id = s.tenant_id
+			  AND g.person_id = s.person_id
+		) held
 		WHERE s.token_hash = @hash
 		  AND s.expires_at > now()
 		  AND s.seen_at > now() - make_interval(secs => CASE WHEN s.cycle_id IS NULL THEN @idle::float8 ELSE @link_idle::float8 END)`,
 		pgx.NamedArgs{"hash": tokenHash(token), "idle": AccountIdle.Seconds(), "link_idle": LinkIdle.Seconds()},
-	).Scan(&ss.TenantID, &ss.PersonID, &ss.CycleID, &ss.Slip, &ss.Data, &ss.Name, &ss.Locale, &ss.Org, &ss.Zone, &ss.Roles, &stale, &left)
+	).Scan(&ss.TenantID, &ss.PersonID, &ss.CycleID, &ss.Slip, &ss.Data, &ss.Name, &ss.Locale, &ss.Org, &ss.Zone,
+		&ss.Roles, &ss.Scope.Units, &ss.Scope.Departments, &ss.Scope.OwnTeam, &stale, &left)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return Session{}, ErrNoSession
@@ -88,7 +99,7 @@ func (s *Store) ResumeSession(ctx context.Context, token string) (Session, error
 		}
 	}
 	if ss.CycleID != 0 {
-		ss.Roles = nil // a link gives the rights of a reviewer, whatever else the person may do
+		ss.Roles, ss.Scope = nil, policy.Scope{} // a link gives the rights of a reviewer, whatever else the person may do
 	}
 	return ss, nil
 }
@@ -108,8 +119,16 @@ func (s *Store) BeginSession(ctx context.Context, ss Session) (Session, error) {
 		ss.Data = []byte{}
 	}
 	_, err := s.pool.Exec(ctx, `
-		INSERT INTO sessions (token_hash, tenant_id, person_id, cycle_id, slip, data, expires_at)
-		VALUES (@hash, nullif(@tenant::bigint, 0), nullif(@person::bigint, 0), nullif(@cycle::bigint, 0), @slip, @data, now() + make_interval(secs => @life))`,
+		WITH begun AS (
+			INSERT INTO sessions (token_hash, tenant_id, person_id, cycle_id, slip, data, expires_at)
+			VALUES (@hash, nullif(@tenant::bigint, 0), nullif(@person::bigint, 0), nullif(@cycle::bigint, 0), @slip, @data, now() + make_interval(secs => @life))
+			RETURNING tenant_id, person_id, cycle_id
+		)
+		INSERT INTO audit_entries (tenant_id, actor_id, act, object_type, object_id)
+		SELECT tenant_id, person_id, 'sign_in', 'person', person_id
+		FROM begun
+		WHERE person_id IS NOT NULL
+		  AND cycle_id IS NULL`,
 		pgx.NamedArgs{"hash": tokenHash(ss.Token), "tenant": ss.TenantID, "person": ss.PersonID, "cycle": ss.CycleID, "slip": ss.Slip, "data": ss.Data, "life": life.Seconds()})
 	if err != nil {
 		return Session{}, fmt.Errorf("begin session: %w", err)
@@ -133,8 +152,15 @@ func (s *Store) KeepSessionData(ctx context.Context, token string, data []byte) 
 // EndSession signs one browser out; ending what has ended is no error.
 func (s *Store) EndSession(ctx context.Context, token string) error {
 	if _, err := s.pool.Exec(ctx, `
-		DELETE FROM sessions
-		WHERE token_hash = @hash`,
+		WITH ended AS (
+			DELETE FROM sessions
+			WHERE token_hash = @hash
+			RETURNING tenant_id, person_id, cycle_id
+		)
+		INSERT INTO audit_entries (tenant_id, actor_id, act, object_type, object_id)
+		SELECT tenant_id, person_id, CASE WHEN cycle_id IS NULL THEN 'sign_out' ELSE 'review_link.sign_out' END, 'person', person_id
+		FROM ended
+		WHERE person_id IS NOT NULL`,
 		pgx.NamedArgs{"hash": tokenHash(token)}); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}

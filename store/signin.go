@@ -2,10 +2,11 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -15,12 +16,14 @@ import (
 	"ciclo/internal/policy"
 )
 
-// Sign-in slows down for an address after so many failures, and for so long.
+// Sign-in to an account slows down after so many failures from one place, and
+// for so long. Who guesses from elsewhere does not keep the account's owner out,
+// nor does one account's trouble reach the colleagues behind the same address;
+// only guesses from many places at once make an account wait everywhere.
 const (
-	SignInTries = 5
-	SignInWait  = 15 * time.Minute
-	// LinkForPassword is how long a link to set a password opens.
-	LinkForPassword = 60 * time.Minute
+	SignInTries      = 5
+	SignInTriesInAll = 50
+	SignInWait       = 15 * time.Minute
 )
 
 // Account is a person's place in one organisation, after the password matched.
@@ -34,9 +37,14 @@ type Account struct {
 // SignIn answers the accounts whose address and password match: one for each
 // organisation that has both. An address that nobody has takes as long and gets
 // the same fault as a wrong password. A try is counted before the password is
-// looked at, so that guesses made at once do not pass together.
-func (s *Store) SignIn(ctx context.Context, email, password string) ([]Account, error) {
-	if err := s.takeTry(ctx, email); err != nil {
+// looked at, so that guesses made at once do not pass together. From is the
+// network address that asks, as far as it can be believed.
+func (s *Store) SignIn(ctx context.Context, email, password string, from netip.Addr) ([]Account, error) {
+	here := "sign in " + email + " from " + network(from)
+	if err := s.takeTry(ctx, here, SignInTries, SignInWait); err != nil {
+		return nil, err
+	}
+	if err := s.takeTry(ctx, "sign in "+email, SignInTriesInAll, SignInWait); err != nil {
 		return nil, err
 	}
 	rows, err := s.pool.Query(ctx, `
@@ -76,14 +84,27 @@ func (s *Store) SignIn(ctx context.Context, email, password string) ([]Account, 
 		}
 	}
 	if len(matched) == 0 {
+		if err := s.noteFailure(ctx, email, here); err != nil {
+			return nil, err
+		}
 		return nil, fault.Invalidf("sign_in.wrong", "tries", SignInTries, "minutes", int(SignInWait.Minutes()))
 	}
-	return matched, s.forgetTries(ctx, email)
+	return matched, s.forgetTries(ctx, here, "sign in "+email)
 }
 
-// takeTry counts a try for an address, or answers that it must wait. The
-// address need not exist, and only its hash is kept.
-func (s *Store) takeTry(ctx context.Context, email string) error {
+// network is the address, or for IPv6 the part that one customer has.
+func network(from netip.Addr) string {
+	if from.Is6() && !from.Is4In6() {
+		if p, err := from.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return from.Unmap().String()
+}
+
+// takeTry counts a try of what, or answers that it must wait. Whatever what
+// names need not exist, and only a hash is kept.
+func (s *Store) takeTry(ctx context.Context, what string, tries int, wait time.Duration) error {
 	var failures int
 	err := s.pool.QueryRow(ctx, `
 		INSERT INTO sign_in_attempts AS a (address_hash, failures)
@@ -94,21 +115,47 @@ func (s *Store) takeTry(ctx context.Context, email string) error {
 		WHERE a.failures < @tries
 		   OR a.last_failed_at < now() - make_interval(secs => @wait)
 		RETURNING failures`,
-		pgx.NamedArgs{"hash": addressHash(email), "tries": SignInTries, "wait": SignInWait.Seconds()}).Scan(&failures)
+		pgx.NamedArgs{"hash": addressHash(what), "tries": tries, "wait": wait.Seconds()}).Scan(&failures)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.New(fault.TooMany, "sign_in.wait", "tries", SignInTries, "minutes", int(SignInWait.Minutes()))
+		return fault.New(fault.TooMany, "sign_in.wait", "tries", tries, "minutes", int(wait.Minutes()))
 	}
 	if err != nil {
-		return fmt.Errorf("count a sign-in: %w", err)
+		return fmt.Errorf("count a try: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) forgetTries(ctx context.Context, email string) error {
+// noteFailure audits a failed sign-in in every organisation that has somebody
+// with the address, by its hash. It writes in any case, so that an unknown
+// address takes as long as a known one.
+func (s *Store) noteFailure(ctx context.Context, email, here string) error {
+	hash := addressHash(email)
+	if _, err := s.pool.Exec(ctx, `
+		WITH counted AS (
+			UPDATE sign_in_attempts
+			SET last_failed_at = now()
+			WHERE address_hash = @here
+		)
+		INSERT INTO audit_entries (tenant_id, actor_id, act, object_type, object_id, detail)
+		SELECT tenant_id, NULL, 'sign_in.failed', 'person', id, jsonb_build_object('address_hash', @short::text)
+		FROM people
+		WHERE email = @email::citext
+		LIMIT 20`,
+		pgx.NamedArgs{"here": addressHash(here), "email": email, "short": hex.EncodeToString(hash[:6])}); err != nil {
+		return fmt.Errorf("note a failed sign-in: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) forgetTries(ctx context.Context, what ...string) error {
+	hashes := make([][]byte, len(what))
+	for i, w := range what {
+		hashes[i] = addressHash(w)
+	}
 	if _, err := s.pool.Exec(ctx, `
 		DELETE FROM sign_in_attempts
-		WHERE address_hash = @hash`,
-		pgx.NamedArgs{"hash": addressHash(email)}); err != nil {
+		WHERE address_hash = ANY (@hashes)`,
+		pgx.NamedArgs{"hashes": hashes}); err != nil {
 		return fmt.Errorf("forget sign-in tries: %w", err)
 	}
 	return nil
@@ -117,19 +164,6 @@ func (s *Store) forgetTries(ctx context.Context, email string) error {
 func addressHash(email string) []byte {
 	sum := sha256.Sum256([]byte(strings.ToLower(email)))
 	return sum[:]
-}
-
-// CreateOneTimeLink makes a link that lets a person do one thing once, and
-// answers its token, which is kept nowhere. Purpose is "password".
-func (s *Store) CreateOneTimeLink(ctx context.Context, tenantID, personID int64, purpose string) (string, error) {
-	token := rand.Text()
-	if _, err := s.pool.Exec(ctx, `
-		INSERT INTO one_time_links (tenant_id, person_id, purpose, token_hash, expires_at)
-		VALUES (@tenant, @person, @purpose, @hash, now() + make_interval(secs => @life))`,
-		pgx.NamedArgs{"tenant": tenantID, "person": personID, "purpose": purpose, "hash": tokenHash(token), "life": LinkForPassword.Seconds()}); err != nil {
-		return "", fmt.Errorf("create one-time link: %w", err)
-	}
-	return token, nil
 }
 
 // PasswordLink answers whose password a link sets. Looking uses nothing up.
@@ -205,11 +239,8 @@ func setPassword(ctx context.Context, tx pgx.Tx, by policy.Actor, hash string) e
 		  AND used_at IS NULL`, args); err != nil {
 		return fmt.Errorf("end password links: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `
-		DELETE FROM sessions
-		WHERE tenant_id = @tenant
-		  AND person_id = @person`, args); err != nil {
-		return fmt.Errorf("end sessions: %w", err)
+	if _, err := endSessions(ctx, tx, by.TenantID, by.PersonID); err != nil {
+		return err
 	}
 	return audit(ctx, tx, by, "password.set", "person", by.PersonID, nil)
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"net/netip"
 	"sync"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestGuessesAtOnceAreCountedTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range kinds {
 		all.Go(func() {
-			_, err := s.SignIn(t.Context(), "ninguem@example.test", "a guess")
+			_, err := s.SignIn(t.Context(), "ninguem@example.test", "a guess", netip.MustParseAddr("192.0.2.7"))
 			kinds[i] = fault.KindOf(err)
 		})
 	}

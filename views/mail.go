@@ -38,6 +38,10 @@ var letters = map[string]func(i18n.Locale, outbox.Letter, string) Mail{
 	outbox.EvaluationAssigned: invitation,
 	outbox.MessagesFailed:     messagesFailed,
 	outbox.SendingStopped:     sendingStopped,
+	outbox.PersonInvited:      memberInvitation,
+	outbox.PasswordReset:      passwordReset,
+	outbox.AddressChanged:     addressChanged,
+	outbox.TestMessage:        testMessage,
 }
 
 // MailOf writes a letter in a language; base is the address that links begin

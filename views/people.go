@@ -47,7 +47,39 @@ type Person struct {
 	Attributes map[string]string
 	Roles      []policy.Role
 	Reports    []PersonRow
+	Access     *Access // for who manages accounts
 }
+
+// Access is how somebody gets in.
+type Access struct {
+	HasPassword bool
+	SignedInAt  *time.Time
+	InvitedAt   *time.Time
+	Sessions    int
+}
+
+func (a Access) facts(ctx context.Context) []KV {
+	password := T(ctx, "account.password_none")
+	if a.HasPassword {
+		password = T(ctx, "account.password_set")
+	}
+	when := func(t *time.Time) string {
+		if t == nil {
+			return T(ctx, "account.never")
+		}
+		return DateTimeZone(ctx, *t)
+	}
+	return []KV{
+		{T(ctx, "account.password"), Words(password)},
+		{T(ctx, "account.invited_at"), Words(when(a.InvitedAt))},
+		{T(ctx, "account.signed_in_at"), Words(when(a.SignedInAt))},
+		{T(ctx, "account.sessions"), Words(Int(ctx, a.Sessions))},
+	}
+}
+
+// mayCorrect reports whether the viewer may correct this person's address: the
+// directory showed the record, so that it is in their scope.
+func (p Person) mayCorrect(v Viewer) bool { return policy.May(v.Actor, policy.CorrectAddress) }
 
 func personURL(id int64) string { return "/people/" + strconv.FormatInt(id, 10) }
 

@@ -16,6 +16,8 @@ import (
 // table without naming the organisation, and why they may.
 var acrossTenants = map[string]string{
 	"SignIn":          "an address may be of people in several organisations; its password chooses",
+	"noteFailure":     "an address may be of people in several organisations; each gets its own entry",
+	"AskReset":        "an address may be of people in several organisations; each gets its own link",
 	"PasswordLink":    "the secret of the link names its row",
 	"SetPassword":     "the secret of the link names its row",
 	"readReviewLink":  "the link is signed over its organisation, which is joined to its row",

@@ -132,6 +132,14 @@ var _ = register(words{
 
 	"message.kind.evaluation.assigned":  Text{"Convite para avaliar", "Invitation to review"},
 	"message.title.evaluation.assigned": Text{"Convite para {person}", "Invitation to {person}"},
+	"message.kind.person.invited":       Text{"Convite para entrar", "Invitation to sign in"},
+	"message.title.person.invited":      Text{"Convite de {person} para entrar", "Invitation of {person} to sign in"},
+	"message.kind.password.reset":       Text{"Nova senha", "New password"},
+	"message.title.password.reset":      Text{"Nova senha de {person}", "New password of {person}"},
+	"message.kind.address.changed":      Text{"Aviso de troca de endereço", "Notice of a changed address"},
+	"message.title.address.changed":     Text{"Aviso de troca de endereço para {person}", "Notice of a changed address to {person}"},
+	"message.kind.message.test":         Text{"Mensagem de teste", "Test message"},
+	"message.title.message.test":        Text{"Mensagem de teste para {person}", "Test message to {person}"},
 	"message.reviews": Count{
 		One:  Text{"{n} avaliação neste convite", "{n} review in this invitation"},
 		Many: Text{"{n} avaliações neste convite", "{n} reviews in this invitation"},

@@ -25,5 +25,5 @@ var _ = register(words{
 	"password.differs":    Text{"As duas senhas são diferentes. Digite a mesma nos dois campos.", "The two passwords differ. Type the same in both fields."},
 	"password.saved":      Text{"Senha definida. Entre com ela.", "The password is set. Sign in with it."},
 	"password.gone_title": Text{"Este link não vale mais", "This link is no longer good"},
-	"password.link_gone":  Text{"Este link já foi usado ou passou do prazo de 60 minutos. Peça outro a quem cuida do sistema.", "This link has been used or is older than 60 minutes. Ask whoever runs the system for another."},
+	"password.link_gone":  Text{"Este link já foi usado ou passou do prazo. Peça outro em “Esqueci a senha”, na página de entrada.", "This link has been used or has run out. Ask for another with “I forgot my password” on the sign-in page."},
 })

@@ -22,11 +22,12 @@ const (
 	SendingStopped       = "sending.stopped"    // a queue was paused by us, not by a person
 	ExtensionAsked       = "extension.asked"    // a reviewer asks HR for more time
 	ExtensionAnswered    = "extension.answered" // and is told
+	TestMessage          = "message.test"       // to whoever asks whether sending works
 )
 
 // Kinds lists them.
 var Kinds = []string{EvaluationAssigned, EvaluationReminder, EvaluationExtended, EvaluationReassigned, EvaluationWithdrawn, EvaluationReceived,
-	CycleCancelled, LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, ExtensionAsked, ExtensionAnswered}
+	CycleCancelled, LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, ExtensionAsked, ExtensionAnswered, TestMessage}
 
 // PathOf answers where the button of a kind leads that needs no link of its own.
 func PathOf(kind string) string {
@@ -64,11 +65,14 @@ func CarriesLink(kind string) bool {
 	return aboutCycle[kind].work || kind == ExtensionAnswered
 }
 
+// CarriesOneTimeLink reports whether the message carries a link to set a password.
+func CarriesOneTimeLink(kind string) bool { return kind == PersonInvited || kind == PasswordReset }
+
 // QueueOf answers the queue of a kind: what somebody waits for in front of a
 // screen must not stand behind three thousand invitations.
 func QueueOf(kind string) string {
 	switch kind {
-	case LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped:
+	case LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, TestMessage:
 		return QueueMailNow
 	}
 	return QueueMail
