@@ -40,7 +40,7 @@ func (s *Store) TellOfFailed(ctx context.Context) (n int, err error) {
 				JOIN tenants t ON t.id = p.tenant_id
 				LEFT JOIN told ON told.tenant_id = p.tenant_id AND told.person_id = p.id
 				WHERE p.email IS NOT NULL
-				  AND (p.left_on IS NULL OR p.left_on > (now() AT TIME ZONE t.zone)::date)
+				  AND NOT has_left(p.left_on, t.zone)
 				  AND (p.id = f.owner_id OR EXISTS (
 					SELECT FROM grants g
 					WHERE g.tenant_id = p.tenant_id

@@ -140,7 +140,7 @@ func (s *Store) tellOfPause(ctx context.Context, tx pgx.Tx, by policy.Actor, lan
 		WHERE p.tenant_id = @tenant
 		  AND p.id <> @actor
 		  AND p.email IS NOT NULL
-		  AND (p.left_on IS NULL OR p.left_on > (now() AT TIME ZONE t.zone)::date)
+		  AND NOT has_left(p.left_on, t.zone)
 		  AND (EXISTS (SELECT FROM grants g WHERE g.tenant_id = p.tenant_id AND g.person_id = p.id AND g.role = 'admin')
 		    OR EXISTS (SELECT FROM cycles c WHERE c.tenant_id = p.tenant_id AND c.owner_id = p.id AND c.state = 'active'))`,
 		pgx.NamedArgs{"tenant": by.TenantID, "actor": by.PersonID, "reason": reason, "now": outbox.QueueMailNow,
