@@ -32,7 +32,7 @@ func (s *Store) Receipt(ctx context.Context, by policy.Actor, id int64) (r appra
 		if r.Undoable, err = undoable(ctx, tx, by, r.Head.ID, r.Did); err != nil {
 			return err
 		}
-		r.States, err = countStates(ctx, tx, by.TenantID, id)
+		r.States, err = countStatesThen(ctx, tx, by.TenantID, id)
 		for _, n := range r.States {
 			r.Listed += n
 		}
@@ -87,13 +87,34 @@ func tallyMessages(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (m appra
 	return m, nil
 }
 
+// countStatesThen counts the evaluations that the activation opened, wherever
+// they stand now: what later changes brought is no part of its record.
+func countStatesThen(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (map[appraisal.State]int, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT e.state, count(*)
+		FROM evaluations e
+		JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
+		WHERE e.tenant_id = @tenant
+		  AND e.cycle_id = @cycle
+		  AND e.created_at <= c.activated_at
+		GROUP BY e.state`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle})
+	return tallyStates(rows, err, cycle)
+}
+
+// countStates counts the evaluations of the roster as it is now: one that was
+// reassigned or called off by itself has left it.
 func countStates(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (map[appraisal.State]int, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT state, count(*)
 		FROM evaluations
 		WHERE tenant_id = @tenant
 		  AND cycle_id = @cycle
+		  AND (state_reason IS NULL OR state_reason NOT IN ('reassigned', 'called_off'))
 		GROUP BY state`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle})
+	return tallyStates(rows, err, cycle)
+}
+
+func tallyStates(rows pgx.Rows, err error, cycle int64) (map[appraisal.State]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count evaluations of cycle %d: %w", cycle, err)
 	}
@@ -132,12 +153,46 @@ func (s *Store) Progress(ctx context.Context, by policy.Actor, id int64, q Missi
 		if p.States, err = countStates(ctx, tx, by.TenantID, id); err != nil {
 			return err
 		}
+		if p.Then, err = countStatesThen(ctx, tx, by.TenantID, id); err != nil {
+			return err
+		}
+		if err := countWaiting(ctx, tx, &p); err != nil {
+			return err
+		}
 		if err := readDepartmentProgress(ctx, tx, by.TenantID, id, &p); err != nil {
 			return err
 		}
 		return readMissing(ctx, tx, by.TenantID, id, q, &p)
 	})
 	return p, err
+}
+
+// countWaiting counts what HR has to decide in a running cycle.
+func countWaiting(ctx context.Context, tx pgx.Tx, p *appraisal.Progress) error {
+	if p.Head.State != appraisal.CycleActive {
+		return nil
+	}
+	err := tx.QueryRow(ctx, `
+		SELECT (
+			SELECT count(*)
+			FROM evaluations e
+			JOIN people reviewee ON reviewee.tenant_id = e.tenant_id AND reviewee.id = e.reviewee_id
+			JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
+			WHERE e.tenant_id = @tenant
+			  AND e.cycle_id = @cycle
+			  AND e.state IN ('pending', 'in_progress', 'reopened')
+			  AND (has_left(reviewee.left_on, @zone) OR has_left(reviewer.left_on, @zone))
+		), (
+			SELECT count(*)
+			FROM extension_requests
+			WHERE tenant_id = @tenant
+			  AND cycle_id = @cycle
+			  AND answered_at IS NULL
+		)`, pgx.NamedArgs{"tenant": p.Head.TenantID, "cycle": p.Head.ID, "zone": p.Head.DueZone}).Scan(&p.Decisions, &p.Requests)
+	if err != nil {
+		return fmt.Errorf("count what waits in cycle %d: %w", p.Head.ID, err)
+	}
+	return nil
 }
 
 func readDepartmentProgress(ctx context.Context, tx pgx.Tx, tenant, cycle int64, p *appraisal.Progress) error {
@@ -193,17 +248,26 @@ func readMissing(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q MissingQ
 			FROM matching
 			ORDER BY place
 			LIMIT @limit OFFSET @offset
+		), reminded AS (
+			SELECT person_id, max(created_at) AS at
+			FROM outbox_events
+			WHERE tenant_id = @tenant
+			  AND cycle_id = @cycle
+			  AND event_type = 'evaluation.reminder'
+			  AND status <> 'cancelled'
+			GROUP BY person_id
 		)
 		SELECT 'row' AS what, page.place, page.id, page.name, page.email, page.department, page.owed, page.started, page.submitted,
-		       coalesce(o.status, ''), coalesce(o.id, 0), coalesce(o.queue = 'handout', false)
+		       coalesce(o.status, ''), coalesce(o.id, 0), coalesce(o.queue = 'handout', false), deadline_of(@tenant, @cycle, page.id), reminded.at
 		FROM page
+		LEFT JOIN reminded ON reminded.person_id = page.id
 		LEFT JOIN outbox_events o ON o.tenant_id = @tenant AND o.event_type = 'evaluation.assigned' AND o.aggregate_id = @cycle
 		      AND o.payload ->> 'reviewer_id' = page.id::text
 		UNION ALL
-		SELECT 'matching', 0, 0, '', '', '', count(*), 0, 0, '', 0, false
+		SELECT 'matching', 0, 0, '', '', '', count(*), 0, 0, '', 0, false, NULL, NULL
 		FROM matching
 		UNION ALL
-		SELECT 'department', 0, 0, '', '', department, count(*), 0, 0, '', 0, false
+		SELECT 'department', 0, 0, '', '', department, count(*), 0, 0, '', 0, false, NULL, NULL
 		FROM named
 		GROUP BY department
 		ORDER BY what, place, department`,
@@ -215,9 +279,16 @@ func readMissing(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q MissingQ
 	var what string
 	var place int
 	var m appraisal.Missing
-	_, err = pgx.ForEachRow(rows, []any{&what, &place, &m.PersonID, &m.Name, &m.Email, &m.Department, &m.Owed, &m.Started, &m.Submitted, &m.Message, &m.EventID, &m.Handout}, func() error {
+	var due *time.Time
+	_, err = pgx.ForEachRow(rows, []any{&what, &place, &m.PersonID, &m.Name, &m.Email, &m.Department, &m.Owed, &m.Started, &m.Submitted, &m.Message, &m.EventID, &m.Handout, &due, &m.RemindedAt}, func() error {
 		switch what {
 		case "row":
+			if due.After(p.Head.DueAt) {
+				in := due.In(p.Head.Due().Location())
+				m.OwnDue = &in
+			} else {
+				m.OwnDue = nil
+			}
 			p.Missing = append(p.Missing, m)
 		case "matching":
 			p.Total = m.Owed

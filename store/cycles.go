@@ -44,11 +44,17 @@ func shareCycle(ctx context.Context, tx pgx.Tx, tenant, id int64) (appraisal.Cyc
 }
 
 // readCycle reads a cycle and the database's time, or answers NotFound.
-func readCycle(ctx context.Context, tx pgx.Tx, tenant, id int64) (c appraisal.Cycle, now time.Time, err error) {
+func readCycle(ctx context.Context, tx pgx.Tx, tenant, id int64) (appraisal.Cycle, time.Time, error) {
+	return readCycleFor(ctx, tx, tenant, id, 0)
+}
+
+// readCycleFor is readCycle as one reviewer meets it: due when their own
+// deadline is, which may have been extended for them alone.
+func readCycleFor(ctx context.Context, tx pgx.Tx, tenant, id, reviewer int64) (c appraisal.Cycle, now time.Time, err error) {
 	var grace int
 	err = tx.QueryRow(ctx, `
-		SELECT c.id, c.tenant_id, c.name, c.state, c.form_version_id, c.due_at, c.due_zone, c.grace_minutes,
-		       coalesce(c.contact_email, ''), c.owner_id, c.created_at,
+		SELECT c.id, c.tenant_id, c.name, c.state, c.form_version_id, deadline_of(c.tenant_id, c.id, @reviewer), c.due_zone, c.grace_minutes,
+		       c.reminds, coalesce(c.contact_email, ''), c.owner_id, c.created_at,
 		       c.activated_at, coalesce(activator.name, ''), c.closed_at, coalesce(closer.name, ''),
 		       c.cancelled_at, coalesce(canceller.name, ''), coalesce(c.cancel_reason, ''), now()
 		FROM cycles c
@@ -56,9 +62,9 @@ func readCycle(ctx context.Context, tx pgx.Tx, tenant, id int64) (c appraisal.Cy
 		LEFT JOIN people closer ON closer.tenant_id = c.tenant_id AND closer.id = c.closed_by
 		LEFT JOIN people canceller ON canceller.tenant_id = c.tenant_id AND canceller.id = c.cancelled_by
 		WHERE c.tenant_id = @tenant
-		  AND c.id = @id`, pgx.NamedArgs{"tenant": tenant, "id": id}).
+		  AND c.id = @id`, pgx.NamedArgs{"tenant": tenant, "id": id, "reviewer": reviewer}).
 		Scan(&c.ID, &c.TenantID, &c.Name, &c.State, &c.FormVersionID, &c.DueAt, &c.DueZone, &grace,
-			&c.ContactEmail, &c.OwnerID, &c.CreatedAt, &c.ActivatedAt, &c.ActivatedBy, &c.ClosedAt, &c.ClosedBy,
+			&c.Reminds, &c.ContactEmail, &c.OwnerID, &c.CreatedAt, &c.ActivatedAt, &c.ActivatedBy, &c.ClosedAt, &c.ClosedBy,
 			&c.CancelledAt, &c.CancelledBy, &c.CancelReason, &now)
 	c.Grace = time.Duration(grace) * time.Minute
 	switch {
@@ -103,7 +109,7 @@ func (s *Store) NewCycle(ctx context.Context, by policy.Actor) (t CycleTerms, er
 		if err := policy.Can(by, policy.EditCycle, policy.Of(by)); err != nil {
 			return err
 		}
-		t.Grace = 15 * time.Minute
+		t.Grace, t.Reminds = 15*time.Minute, true
 		return readCycleChoices(ctx, tx, by.TenantID, &t)
 	})
 	return t, err
@@ -126,7 +132,7 @@ func (s *Store) CycleTerms(ctx context.Context, by policy.Actor, id int64) (t Cy
 			return err
 		}
 		t.CycleID = id
-		t.Terms = appraisal.Terms{Name: c.Name, FormVersionID: c.FormVersionID, DueAt: c.DueAt, DueZone: c.DueZone, Grace: c.Grace, ContactEmail: c.ContactEmail}
+		t.Terms = appraisal.Terms{Name: c.Name, FormVersionID: c.FormVersionID, DueAt: c.DueAt, DueZone: c.DueZone, Grace: c.Grace, Reminds: c.Reminds, ContactEmail: c.ContactEmail}
 		return nil
 	})
 	return t, err
@@ -171,8 +177,8 @@ func (s *Store) CreateCycle(ctx context.Context, by policy.Actor, t appraisal.Te
 			return err
 		}
 		err = tx.QueryRow(ctx, `
-			INSERT INTO cycles (tenant_id, name, form_version_id, due_at, due_zone, grace_minutes, contact_email, owner_id)
-			VALUES (@tenant, @name, @form, @due, @zone, @grace, nullif(@contact, ''), @owner)
+			INSERT INTO cycles (tenant_id, name, form_version_id, due_at, due_zone, grace_minutes, reminds, contact_email, owner_id)
+			VALUES (@tenant, @name, @form, @due, @zone, @grace, @reminds, nullif(@contact, ''), @owner)
 			RETURNING id`, termArgs(by, 0, t)).Scan(&id)
 		if err != nil {
 			return fmt.Errorf("create cycle: %w", err)
@@ -200,7 +206,7 @@ func (s *Store) ChangeCycle(ctx context.Context, by policy.Actor, id int64, t ap
 		}
 		_, err = tx.Exec(ctx, `
 			UPDATE cycles
-			SET name = @name, form_version_id = @form, due_at = @due, due_zone = @zone, grace_minutes = @grace,
+			SET name = @name, form_version_id = @form, due_at = @due, due_zone = @zone, grace_minutes = @grace, reminds = @reminds,
 			    contact_email = nullif(@contact, ''), updated_at = now()
 			WHERE tenant_id = @tenant
 			  AND id = @id`, termArgs(by, id, t))
@@ -222,7 +228,7 @@ func checkTerms(ctx context.Context, tx pgx.Tx, t appraisal.Terms, now time.Time
 
 func termArgs(by policy.Actor, id int64, t appraisal.Terms) pgx.NamedArgs {
 	return pgx.NamedArgs{"tenant": by.TenantID, "id": id, "name": t.Name, "form": t.FormVersionID, "due": t.DueAt, "zone": t.DueZone,
-		"grace": int(t.Grace / time.Minute), "contact": t.ContactEmail, "owner": by.PersonID}
+		"grace": int(t.Grace / time.Minute), "reminds": t.Reminds, "contact": t.ContactEmail, "owner": by.PersonID}
 }
 
 // Page is where a list stands: how it is narrowed, ordered and cut.
@@ -281,6 +287,7 @@ func (s *Store) Cycles(ctx context.Context, by policy.Actor, q CycleQuery) (list
 				FROM evaluations e
 				WHERE e.tenant_id = page.tenant_id
 				  AND e.cycle_id = page.id
+				  AND (e.state_reason IS NULL OR e.state_reason NOT IN ('reassigned', 'called_off'))
 			) sums
 			ORDER BY page.place`, args)
 		if err != nil {
@@ -334,6 +341,7 @@ func readHead(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (h appr
 			FROM evaluations
 			WHERE tenant_id = @tenant
 			  AND cycle_id = @cycle
+			  AND (state_reason IS NULL OR state_reason NOT IN ('reassigned', 'called_off'))
 		) sums
 		CROSS JOIN (
 			SELECT count(*) FILTER (WHERE excluded_at IS NULL) AS taking_part, count(*) FILTER (WHERE excluded_at IS NOT NULL) AS excluded
@@ -437,11 +445,46 @@ func (s *Store) CancelCycle(ctx context.Context, by policy.Actor, id int64, reas
 		if err != nil {
 			return err
 		}
+		told, err := s.tellCancelled(ctx, tx, by.TenantID, id, reason)
+		if err != nil {
+			return err
+		}
 		return audit(ctx, tx, by, "cycle.cancelled", "cycle", id, map[string]any{
-			"reason": reason, "evaluations": cancelled, "messages_cancelled": messages,
+			"reason": reason, "evaluations": cancelled, "messages_cancelled": messages, "told": told,
 		})
 	})
 	return cancelled, err
+}
+
+// tellCancelled owes those who were already asked a message that the cycle was
+// called off: whose invitation has left, or is being sent as we speak. Who was
+// never asked is told nothing.
+func (s *Store) tellCancelled(ctx context.Context, tx pgx.Tx, tenant, cycle int64, reason string) (int, error) {
+	tag, err := tx.Exec(ctx, `
+		INSERT INTO outbox_events (tenant_id, queue, event_type, aggregate_id, payload, traceparent)
+		SELECT p.tenant_id, @mail, @kind, @cycle, jsonb_build_object('reviewer_id', p.id, 'cycle_id', @cycle::bigint, 'reason', @reason::text),
+		       nullif(@traceparent, '')
+		FROM people p
+		JOIN tenants t ON t.id = p.tenant_id
+		WHERE p.tenant_id = @tenant
+		  AND p.email IS NOT NULL
+		  AND NOT has_left(p.left_on, t.zone)
+		  AND p.id IN (
+			SELECT o.person_id
+			FROM outbox_events o
+			WHERE o.tenant_id = @tenant
+			  AND o.cycle_id = @cycle
+			  AND o.event_type IN ('evaluation.assigned', 'evaluation.reassigned')
+			  AND o.status IN ('delivered', 'processing'))
+		ORDER BY p.id
+		ON CONFLICT DO NOTHING`,
+		pgx.NamedArgs{"tenant": tenant, "cycle": cycle, "reason": reason, "kind": outbox.CycleCancelled,
+			"mail": outbox.QueueOf(outbox.CycleCancelled), "traceparent": traceparent(ctx)})
+	if err != nil {
+		return 0, fmt.Errorf("tell reviewers that cycle %d is cancelled: %w", cycle, err)
+	}
+	n := int(tag.RowsAffected())
+	return n, s.dispatch(ctx, tx, tenant, outbox.QueueOf(outbox.CycleCancelled), n)
 }
 
 // endEvaluations moves every evaluation that the act ends to where the act

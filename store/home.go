@@ -102,7 +102,7 @@ func (s *Store) NeedsMe(ctx context.Context, by policy.Actor) (Home, error) {
 
 func dueReviews(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]DueReviews, error) {
 	rows, _ := tx.Query(ctx, `
-		SELECT c.id AS cycle_id, c.name AS cycle, c.due_at, c.due_zone,
+		SELECT c.id AS cycle_id, c.name AS cycle, deadline_of(c.tenant_id, c.id, @person) AS due_at, c.due_zone,
 		       count(*) FILTER (WHERE e.state IN ('pending', 'in_progress', 'reopened')) AS open,
 		       count(*) FILTER (WHERE e.state <> 'cancelled') AS all
 		FROM evaluations e
@@ -110,7 +110,7 @@ func dueReviews(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]DueReviews, 
 		WHERE e.tenant_id = @tenant
 		  AND e.reviewer_id = @person
 		  AND c.state = 'active'
-		GROUP BY c.id, c.name, c.due_at, c.due_zone
+		GROUP BY c.id
 		HAVING count(*) FILTER (WHERE e.state IN ('pending', 'in_progress', 'reopened')) > 0
 		ORDER BY c.due_at, c.id`,
 		pgx.NamedArgs{"tenant": by.TenantID, "person": by.PersonID})

@@ -103,6 +103,10 @@ func (s *Store) Tidy(ctx context.Context) (gone int, err error) {
 			DELETE FROM one_time_links
 			WHERE expires_at < now() - interval '30 days'
 			RETURNING 1
+		), lost_gone AS (
+			DELETE FROM lost_link_requests
+			WHERE since < now() - interval '1 day'
+			RETURNING 1
 		), attempts_gone AS (
 			DELETE FROM sign_in_attempts
 			WHERE last_failed_at < now() - interval '1 day'
@@ -113,7 +117,8 @@ func (s *Store) Tidy(ctx context.Context) (gone int, err error) {
 			RETURNING 1
 		)
 		SELECT (SELECT count(*) FROM beats_gone) + (SELECT count(*) FROM sessions_gone) + (SELECT count(*) FROM imports_gone)
-		     + (SELECT count(*) FROM links_gone) + (SELECT count(*) FROM attempts_gone) + (SELECT count(*) FROM tries_gone)`).Scan(&gone)
+		     + (SELECT count(*) FROM links_gone) + (SELECT count(*) FROM attempts_gone) + (SELECT count(*) FROM tries_gone)
+		     + (SELECT count(*) FROM lost_gone)`).Scan(&gone)
 	if err != nil {
 		return 0, fmt.Errorf("tidy up: %w", err)
 	}

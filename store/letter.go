@@ -43,7 +43,7 @@ func (s *Store) Letter(ctx context.Context, e outbox.Event, keyID string) (out O
 		if err != nil {
 			return fmt.Errorf("read event %d: %w", e.ID, err)
 		}
-		out.Kind, out.Path = e.Type, outbox.PathOf(e.Type)
+		out.Kind, out.Path = e.Type, outbox.PathOf(e.Type, out.CycleID)
 		if err := json.Unmarshal(e.Payload, &out.Facts); err != nil {
 			return fmt.Errorf("read the facts of event %d: %w", e.ID, err)
 		}
@@ -105,10 +105,11 @@ func readLetter(ctx context.Context, tx pgx.Tx, tenant int64, l outbox.Letter) (
 
 // readCycleOfLetter adds the cycle and what is left to submit.
 func readCycleOfLetter(ctx context.Context, tx pgx.Tx, tenant int64, l outbox.Letter) (outbox.Letter, error) {
-	c, _, err := readCycle(ctx, tx, tenant, l.CycleID)
+	c, now, err := readCycleFor(ctx, tx, tenant, l.CycleID, l.PersonID)
 	if err != nil {
 		return l, err
 	}
+	l.Late = now.After(c.DueAt)
 	l.Cycle, l.CycleState = c.Name, string(c.State)
 	l.Due = c.Due()
 	l.WasDue = inZone(l.WasDue, c)

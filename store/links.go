@@ -105,7 +105,7 @@ func readReviewLink(ctx context.Context, tx pgx.Tx, id int64, proves func(links.
 		return LinkOwner{}, unknown
 	}
 	owner.TenantID, owner.PersonID, owner.CycleID = link.TenantID, link.PersonID, link.CycleID
-	c, _, err := readCycle(ctx, tx, link.TenantID, link.CycleID)
+	c, _, err := readCycleFor(ctx, tx, link.TenantID, link.CycleID, link.PersonID)
 	if err != nil {
 		return LinkOwner{}, err
 	}

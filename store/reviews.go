@@ -11,6 +11,7 @@ import (
 
 	"ciclo/internal/appraisal"
 	"ciclo/internal/fault"
+	"ciclo/internal/outbox"
 	"ciclo/internal/policy"
 )
 
@@ -66,7 +67,8 @@ func (s *Store) Reviews(ctx context.Context, by policy.Actor) ([]ReviewLine, err
 		return nil, err
 	}
 	rows, err := s.pool.Query(ctx, `
-		SELECT e.id, e.cycle_id, c.name, c.state, c.due_at, c.due_zone, c.state = 'active' AND c.due_at < now(), p.name, p.title, e.kind, e.state, a.saved_at, e.submitted_at
+		SELECT e.id, e.cycle_id, c.name, c.state, deadline_of(c.tenant_id, c.id, @reviewer), c.due_zone,
+		       c.state = 'active' AND deadline_of(c.tenant_id, c.id, @reviewer) < now(), p.name, p.title, e.kind, e.state, a.saved_at, e.submitted_at
 		FROM evaluations e
 		JOIN cycles c ON c.tenant_id = e.tenant_id AND c.id = e.cycle_id
 		JOIN people p ON p.tenant_id = e.tenant_id AND p.id = e.reviewee_id
@@ -104,7 +106,7 @@ func (s *Store) Review(ctx context.Context, by policy.Actor, id int64) (r Review
 		if err != nil {
 			return err
 		}
-		c, now, err := readCycle(ctx, tx, by.TenantID, cycle)
+		c, now, err := readCycleFor(ctx, tx, by.TenantID, cycle, by.PersonID)
 		if err != nil {
 			return err
 		}
@@ -142,7 +144,7 @@ func (s *Store) SubmitEvaluation(ctx context.Context, by policy.Actor, id int64,
 		refused = nil // a deadlock runs this twice
 		r, err = lockForSubmission(ctx, tx, by, id)
 		if err == nil {
-			err = submit(ctx, tx, by, &r, version, said)
+			err = s.submit(ctx, tx, by, &r, version, said)
 		}
 		if fault.As(err) == nil {
 			return err
@@ -156,7 +158,7 @@ func (s *Store) SubmitEvaluation(ctx context.Context, by policy.Actor, id int64,
 	return r, err
 }
 
-func submit(ctx context.Context, tx pgx.Tx, by policy.Actor, r *Review, version int, said Said) error {
+func (s *Store) submit(ctx context.Context, tx pgx.Tx, by policy.Actor, r *Review, version int, said Said) error {
 	if said != nil {
 		if err := saveDraft(ctx, tx, r, version, said(r.Form)); err != nil {
 			return err
@@ -181,7 +183,34 @@ func submit(ctx context.Context, tx pgx.Tx, by policy.Actor, r *Review, version 
 		pgx.NamedArgs{"tenant": r.TenantID, "id": r.ID, "state": next, "now": r.Now, "via": r.Via}); err != nil {
 		return fmt.Errorf("submit evaluation %d: %w", r.ID, err)
 	}
+	if err := s.thankWhenDone(ctx, tx, *r); err != nil {
+		return err
+	}
 	return audit(ctx, tx, by, "evaluation.submit", "evaluation", r.ID, map[string]any{"cycle": r.CycleID, "via": r.Via, "version": r.Version})
+}
+
+// thankWhenDone owes the reviewer the message that everything of the cycle is
+// in, when the review just submitted was the last. The reviewer's others are
+// locked, so that of two windows that submit the last two, one sees it.
+func (s *Store) thankWhenDone(ctx context.Context, tx pgx.Tx, r Review) error {
+	var done bool
+	err := tx.QueryRow(ctx, `
+		SELECT p.email IS NOT NULL AND NOT EXISTS (
+			SELECT FROM evaluations e
+			WHERE e.tenant_id = @tenant
+			  AND e.cycle_id = @cycle
+			  AND e.reviewer_id = @reviewer
+			  AND e.state IN ('pending', 'in_progress', 'reopened'))
+		FROM people p
+		WHERE p.tenant_id = @tenant
+		  AND p.id = @reviewer`, pgx.NamedArgs{"tenant": r.TenantID, "cycle": r.CycleID, "reviewer": r.ReviewerID}).Scan(&done)
+	if err != nil {
+		return fmt.Errorf("look whether person %d is done with cycle %d: %w", r.ReviewerID, r.CycleID, err)
+	}
+	if !done {
+		return nil
+	}
+	return s.owe(ctx, tx, r.TenantID, outbox.EvaluationReceived, r.ID, map[string]any{"reviewer_id": r.ReviewerID, "cycle_id": r.CycleID})
 }
 
 // auditRefusal notes that a submission was refused by rule, also to who has no
@@ -212,7 +241,8 @@ func cycleOfEvaluation(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64
 }
 
 // lockForSubmission holds the cycle, so that closing and submitting cannot
-// cross, and then the evaluation.
+// cross, and then the reviewer's evaluations in it, in one order for everybody:
+// which of them is the last one must be seen by one submission alone.
 func lockForSubmission(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (Review, error) {
 	cycle, err := cycleOfEvaluation(ctx, tx, by, id, policy.WriteEvaluation)
 	if err != nil {
@@ -220,6 +250,15 @@ func lockForSubmission(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64
 	}
 	if _, _, err := shareCycle(ctx, tx, by.TenantID, cycle); err != nil {
 		return Review{}, err
+	}
+	if _, err := tx.Exec(ctx, `
+		SELECT FROM evaluations
+		WHERE tenant_id = @tenant
+		  AND cycle_id = @cycle
+		  AND reviewer_id = @reviewer
+		ORDER BY id
+		FOR UPDATE`, pgx.NamedArgs{"tenant": by.TenantID, "cycle": cycle, "reviewer": by.PersonID}); err != nil {
+		return Review{}, fmt.Errorf("lock the reviews of person %d: %w", by.PersonID, err)
 	}
 	return lockReview(ctx, tx, by, id)
 }
@@ -240,7 +279,7 @@ func lockReview(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (Revi
 	if err != nil {
 		return Review{}, err
 	}
-	c, now, err := readCycle(ctx, tx, by.TenantID, cycle)
+	c, now, err := readCycleFor(ctx, tx, by.TenantID, cycle, by.PersonID)
 	if err != nil {
 		return Review{}, err
 	}

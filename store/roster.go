@@ -49,6 +49,7 @@ func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuer
 		  AND e.cycle_id = @cycle
 		  AND (@kind = '' OR e.kind = @kind)
 		  AND (@state = '' OR e.state = @state)
+		  AND (@state = 'cancelled' OR e.state_reason IS NULL OR e.state_reason NOT IN ('reassigned', 'called_off'))
 		  AND (@department::text IS NULL OR reviewee.department = @department)
 		  AND (reviewee.search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
 		    OR reviewer.search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w)))`, args).Scan(&r.Total)
@@ -66,6 +67,7 @@ func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuer
 		  AND e.cycle_id = @cycle
 		  AND (@kind = '' OR e.kind = @kind)
 		  AND (@state = '' OR e.state = @state)
+		  AND (@state = 'cancelled' OR e.state_reason IS NULL OR e.state_reason NOT IN ('reassigned', 'called_off'))
 		  AND (@department::text IS NULL OR reviewee.department = @department)
 		  AND (reviewee.search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
 		    OR reviewer.search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w)))
@@ -129,6 +131,7 @@ func (s *Store) RosterLines(ctx context.Context, by policy.Actor, id int64) (hea
 			JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
 			WHERE e.tenant_id = @tenant
 			  AND e.cycle_id = @cycle
+			  AND (e.state_reason IS NULL OR e.state_reason NOT IN ('reassigned', 'called_off'))
 			ORDER BY reviewee.name COLLATE "pt-BR-x-icu", reviewee.id,
 			         array_position(ARRAY['self', 'manager', 'peer', 'report'], e.kind), reviewer.name COLLATE "pt-BR-x-icu", e.id`,
 			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id})

@@ -27,6 +27,7 @@ type Cycle struct {
 	DueAt         time.Time
 	DueZone       string // IANA name; the deadline is the end of a day there
 	Grace         time.Duration
+	Reminds       bool   // by itself, some days before the deadline
 	ContactEmail  string // where replies go; empty means the organisation's
 	OwnerID       int64
 	CreatedAt     time.Time
@@ -120,6 +121,7 @@ type Terms struct {
 	DueAt         time.Time // an instant: the end of a day in DueZone
 	DueZone       string
 	Grace         time.Duration
+	Reminds       bool   // by itself, some days before the deadline
 	ContactEmail  string // empty means the organisation's
 }
 

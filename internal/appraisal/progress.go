@@ -46,6 +46,8 @@ type Missing struct {
 	Message    string // where their invitation stands, as outbox.Status; empty when there is none
 	EventID    int64
 	Handout    bool
+	OwnDue     *time.Time // their own deadline, when it is later than the cycle's; in its zone
+	RemindedAt *time.Time // the last time
 }
 
 // Progress is how a cycle stands.
@@ -53,7 +55,10 @@ type Progress struct {
 	Head        CycleHead
 	Receipt     *Receipt // nil before activation
 	Messages    Messages
-	States      map[State]int
+	States      map[State]int // of the roster as it is now
+	Then        map[State]int // of what the activation opened
+	Decisions   int           // evaluations whose people have left
+	Requests    int           // for more time, not answered yet
 	Departments []DepartmentProgress
 	Missing     []Missing
 	MissingAll  int      // reviewers who still owe something

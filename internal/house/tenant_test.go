@@ -27,6 +27,8 @@ var acrossTenants = map[string]string{
 	"Tidy":            "what has expired is thrown away for everybody",
 	"LiveLinkKeys":    "for the operator: keys, and nothing of anybody",
 	"OutboxStanding":  "for the operator: counts, and nothing of anybody",
+	"RemindByRule":    "the rule reminds for everybody, each row by its own organisation",
+	"SendLostLinks":   "an address may be of people in several organisations; each gets a link of their own",
 	"reclaim":         "the sweep takes back lost leases for everybody, each row by its own organisation",
 	"TellOfFailed":    "a job that tells the people of every organisation of its own messages",
 	"overdueQueues":   "the sweep asks which organisations wait",

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -29,9 +30,12 @@ const (
 var Kinds = []string{EvaluationAssigned, EvaluationReminder, EvaluationExtended, EvaluationReassigned, EvaluationWithdrawn, EvaluationReceived,
 	CycleCancelled, LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, ExtensionAsked, ExtensionAnswered, TestMessage}
 
-// PathOf answers where the button of a kind leads that needs no link of its own.
-func PathOf(kind string) string {
+// PathOf answers where the button of a kind, about the cycle if any, leads that
+// needs no link of its own.
+func PathOf(kind string, cycle int64) string {
 	switch kind {
+	case ExtensionAsked:
+		return "/cycles/" + strconv.FormatInt(cycle, 10) + "/requests"
 	case MessagesFailed, SendingStopped:
 		return "/deliveries"
 	}
@@ -109,7 +113,8 @@ type Letter struct {
 	CycleID    int64
 	Cycle      string
 	CycleState string
-	Due        time.Time      // in the cycle's zone
+	Due        time.Time      // the person's, in the cycle's zone
+	Late       bool           // it is over
 	Reviews    []LetterReview // not submitted yet
 
 	Facts
@@ -139,6 +144,9 @@ func (l Letter) Over() string {
 	case slices.Contains(n.states, l.CycleState):
 		if n.work && len(l.Reviews) == 0 {
 			return ReasonNothingLeft
+		}
+		if l.Kind == EvaluationReminder && l.Late {
+			return ReasonDeadlineOver
 		}
 	case l.CycleState == "cancelled":
 		return ReasonCycleCancelled

@@ -47,10 +47,11 @@ const (
 	ReasonCycleCancelled = "cycle_cancelled" // before it left
 	ReasonCycleClosed    = "cycle_closed"    // before it left
 	ReasonNothingLeft    = "nothing_left"    // the reviewer has submitted everything
+	ReasonDeadlineOver   = "deadline_over"   // a reminder that comes too late
 )
 
 // Reasons lists them.
-var Reasons = []string{ReasonAsked, ReasonCycleCancelled, ReasonCycleClosed, ReasonNothingLeft}
+var Reasons = []string{ReasonAsked, ReasonCycleCancelled, ReasonCycleClosed, ReasonNothingLeft, ReasonDeadlineOver}
 
 // Limits of the relay.
 const (
@@ -64,6 +65,7 @@ const (
 	WakeBucket  = 5 * time.Second
 	TidyEvery   = time.Hour
 	TellEvery   = 5 * time.Minute
+	RemindEvery = 10 * time.Minute
 )
 
 // Drains answers how many drain jobs n new events are worth.
@@ -187,6 +189,12 @@ type SweepArgs struct{}
 
 // Kind names the job for River.
 func (SweepArgs) Kind() string { return "outbox_sweep" }
+
+// RemindArgs is the job that owes the reminders of the rule.
+type RemindArgs struct{}
+
+// Kind names the job for River.
+func (RemindArgs) Kind() string { return "remind" }
 
 // TidyArgs is the job that deletes what has expired.
 type TidyArgs struct{}

@@ -97,6 +97,7 @@ func New(o Options) (*Relay, error) {
 	river.AddWorker(workers, &sweepWorker{relay: r})
 	river.AddWorker(workers, &tidyWorker{relay: r})
 	river.AddWorker(workers, &tellWorker{relay: r})
+	river.AddWorker(workers, &remindWorker{relay: r})
 	queues := map[string]river.QueueConfig{outbox.QueueMaint: {MaxWorkers: 2}}
 	for queue := range o.Deliverers {
 		n := DefaultWorkers[queue]
@@ -113,7 +114,7 @@ func New(o Options) (*Relay, error) {
 		Middleware:                  o.Middleware,
 		CompletedJobRetentionPeriod: time.Hour, // the row is the history; River's is not
 		PeriodicJobs: []*river.PeriodicJob{every(outbox.SweepEvery, outbox.SweepArgs{}), every(outbox.TidyEvery, outbox.TidyArgs{}),
-			every(outbox.TellEvery, outbox.TellArgs{})},
+			every(outbox.TellEvery, outbox.TellArgs{}), every(outbox.RemindEvery, outbox.RemindArgs{})},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("relay client: %w", err)

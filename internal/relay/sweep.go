@@ -55,3 +55,18 @@ func (w *tidyWorker) Work(ctx context.Context, _ *river.Job[outbox.TidyArgs]) er
 	}
 	return err
 }
+
+type remindWorker struct {
+	river.WorkerDefaults[outbox.RemindArgs]
+	relay *Relay
+}
+
+// Work owes the reminders that the rule of running cycles asks for by now. A
+// worker that was away sends what is still true when it comes back.
+func (w *remindWorker) Work(ctx context.Context, _ *river.Job[outbox.RemindArgs]) error {
+	owed, err := w.relay.store.RemindByRule(ctx)
+	if err == nil && owed > 0 {
+		w.relay.log.InfoContext(ctx, "owed reminders", "reminders", owed)
+	}
+	return err
+}

@@ -1,0 +1,4 @@
+BEGIN;
+DROP TABLE lost_link_requests;
+ALTER TABLE cycles DROP COLUMN reminds;
+COMMIT;
