@@ -74,6 +74,7 @@ func (w *world) pages() map[string][]look {
 		"/login/organisation": {{who: nobody, path: "/login", act: w.twoOrganisations}},
 		"/password/lost":      {{who: nobody, path: "/password/lost"}, refused(nobody, "/password/lost", send)},
 		"/password/{token}":   {{who: nobody, path: "/password/" + w.passwordToken}, {who: nobody, path: "/password/nada", gets: 404}},
+		"/r/lost":             {{who: nobody, path: "/r/lost"}, refused(nobody, "/r/lost", send)},
 		"/r/{token}":          {{who: nobody, path: w.link}, {who: nobody, path: "/r/nada", gets: 404}},
 
 		"/": append(hr("/"), look{who: admin, path: "/"}, look{who: reviewer, path: "/"}, look{who: hrManager, path: "/nada", gets: 404}, look{who: reviewer, path: "/cycles", gets: 403}),
@@ -113,8 +114,20 @@ func (w *world) pages() map[string][]look {
 		"/cycles/{id}/activation/undo":               hr(cycle(w.held, "/activation/undo")),
 		"/cycles/{id}/receipt":                       hr(cycle(w.active, "/receipt"), cycle(w.held, "/receipt")),
 		"/cycles/{id}/progress":                      hr(cycle(w.active, "/progress")),
-		"/cycles/{id}/closure":                       hr(cycle(w.active, "/closure")),
-		"/cycles/{id}/cancellation":                  append(hr(cycle(w.active, "/cancellation")), refused(hrManager, cycle(w.active, "/cancellation"), send)),
+		"/cycles/{id}/extension": append(hr(cycle(w.active, "/extension"), cycle(w.active, fmt.Sprintf("/extension?id=%d", w.owing))),
+			refused(hrManager, cycle(w.active, "/extension"), `document.querySelector("main [name=day]").value = "2020-01-01", `+send)),
+		"/cycles/{id}/reminders":          hr(cycle(w.active, "/reminders")),
+		"/cycles/{id}/reviewers/{person}": hr(cycle(w.active, fmt.Sprintf("/reviewers/%d", w.owing)), cycle(w.active, fmt.Sprintf("/reviewers/%d", w.asking))),
+		"/cycles/{id}/evaluations/{evaluation}/reviewer": append(hr(cycle(w.active, fmt.Sprintf("/evaluations/%d/reviewer", w.owed))),
+			refused(hrManager, cycle(w.active, fmt.Sprintf("/evaluations/%d/reviewer", w.owed)), send)),
+		"/cycles/{id}/evaluations/{evaluation}/cancellation": append(hr(cycle(w.active, fmt.Sprintf("/evaluations/%d/cancellation", w.owed))),
+			refused(hrManager, cycle(w.active, fmt.Sprintf("/evaluations/%d/cancellation", w.owed)), send)),
+		"/cycles/{id}/joiners/new":        append(hr(cycle(w.active, "/joiners/new")), refused(hrManager, cycle(w.active, "/joiners/new"), send)),
+		"/cycles/{id}/decisions":          hr(cycle(w.active, "/decisions")),
+		"/cycles/{id}/requests":           hr(cycle(w.active, "/requests")),
+		"/cycles/{id}/requests/{request}": append(hr(cycle(w.active, fmt.Sprintf("/requests/%d", w.request))), refused(hrManager, cycle(w.active, fmt.Sprintf("/requests/%d", w.request)), `document.querySelector("main [name=decision]").value = "refuse", `+send)),
+		"/cycles/{id}/closure":            hr(cycle(w.active, "/closure")),
+		"/cycles/{id}/cancellation":       append(hr(cycle(w.active, "/cancellation")), refused(hrManager, cycle(w.active, "/cancellation"), send)),
 
 		"/deliveries":                   append(hr("/deliveries", "/deliveries?state=accepted", "/deliveries?state=handout", "/deliveries?q=ningu%C3%A9m"), look{who: admin, path: "/deliveries"}),
 		"/deliveries/retry":             hr("/deliveries/retry"),
@@ -125,6 +138,7 @@ func (w *world) pages() map[string][]look {
 		"/reviews":                 {{who: reviewer, path: "/reviews"}, {who: byLink, path: "/reviews"}},
 		"/reviews/{id}":            {{who: byLink, path: review}, {who: byLink, path: fmt.Sprintf("/reviews/%d", w.submitted)}, refused(byLink, review, `document.querySelector("[name=then]").click()`)},
 		"/reviews/{id}/submission": {{who: byLink, path: fmt.Sprintf("/reviews/%d/submission", w.complete)}, refused(byLink, review+"/submission", "")},
+		"/reviews/{id}/extension":  {{who: byLink, path: review + "/extension"}, refused(byLink, review+"/extension", send)},
 
 		"/dev/mail":      {{who: nobody, path: "/dev/mail"}, {who: nobody, path: "/dev/mail?q=ningu%C3%A9m"}},
 		"/dev/mail/{id}": {{who: nobody, path: fmt.Sprintf("/dev/mail/%d", w.mail)}, {who: nobody, path: "/dev/mail/99999999", gets: 404}},
@@ -138,6 +152,8 @@ type world struct {
 	failed, delivered, handout  int64 // messages
 	review, submitted, complete int64 // of who came by the link
 	person, form, mail          int64
+	owing, owed                 int64 // a reviewer of the active cycle, and an evaluation of theirs
+	asking, request             int64 // one who asks for more time
 	link, passwordToken         string
 	peopleImport, pairsImport   string // addresses
 	twoOrganisations            string // the expression that signs in to them
@@ -156,6 +172,30 @@ func newWorld(t *testing.T, p *product) *world {
 	w.failed = one[int64](t, db, `SELECT min(id) FROM outbox_events WHERE status = 'failed'`)
 	w.delivered = one[int64](t, db, `SELECT min(id) FROM outbox_events WHERE status = 'delivered'`)
 	w.handout = one[int64](t, db, `SELECT min(id) FROM outbox_events WHERE queue = 'handout'`)
+	w.asking = one[int64](t, db, `SELECT person_id FROM extension_requests WHERE cycle_id = $1`, w.active)
+	w.request = one[int64](t, db, `SELECT id FROM extension_requests WHERE cycle_id = $1`, w.active)
+	w.owed = one[int64](t, db, `
+		SELECT max(e.id)
+		FROM evaluations e
+		JOIN people p ON p.id = e.reviewer_id
+		WHERE e.cycle_id = $1
+		  AND e.state = 'in_progress'
+		  AND e.kind <> 'self'
+		  AND p.email IS NOT NULL`, w.active)
+	w.owing = one[int64](t, db, `SELECT reviewer_id FROM evaluations WHERE id = $1`, w.owed)
+	// somebody leaves whom nobody else here is about
+	one[int64](t, db, `
+		UPDATE people
+		SET left_on = current_date - 1
+		WHERE id = (
+			SELECT max(e.reviewer_id)
+			FROM evaluations e
+			JOIN people p ON p.id = e.reviewer_id
+			WHERE e.cycle_id = $1
+			  AND e.state IN ('pending', 'in_progress')
+			  AND p.department = 'Manutenção'
+			  AND p.title LIKE 'Mecânico%')
+		RETURNING id`, w.active)
 	w.person = one[int64](t, db, `SELECT id FROM people WHERE email = $1`, reviewer)
 	w.form = one[int64](t, db, `SELECT min(id) FROM forms`)
 

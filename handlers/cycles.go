@@ -134,6 +134,7 @@ func termsOf(in *form) appraisal.Terms {
 		t.DueAt = appraisal.EndOfDay(day, zone)
 	}
 	t.Grace = time.Duration(in.Int("grace", 0, int(appraisal.MaxGrace/time.Minute))) * time.Minute
+	t.Reminds = in.Ticked("reminds")
 	if t.ContactEmail != "" {
 		if why, ok := intake.CheckEmail(t.ContactEmail); !ok {
 			in.Fault("contact", "cycle.contact_wrong", "value", t.ContactEmail, "why", why)
@@ -145,6 +146,9 @@ func termsOf(in *form) appraisal.Terms {
 // formOfTerms is the form that shows these terms.
 func formOfTerms(t store.CycleTerms) views.Form {
 	f := views.Filled("name", t.Name, "zone", t.DueZone, "grace", strconv.Itoa(int(t.Grace/time.Minute)), "contact", t.ContactEmail)
+	if t.Reminds {
+		f.Values["reminds"] = []string{"on"}
+	}
 	if t.FormVersionID != 0 {
 		f.Values["form"] = []string{formatID(t.FormVersionID)}
 	}

@@ -2,9 +2,11 @@ package handlers
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
+	"ciclo/internal/fault"
 	"ciclo/internal/i18n"
 	"ciclo/store"
 	"ciclo/views"
@@ -17,8 +19,7 @@ func (h *Handlers) showLink(w http.ResponseWriter, r *http.Request) error {
 	owner, err := h.store.ReviewLink(r.Context(), h.keys, token)
 	r = readAs(r, owner)
 	if err != nil {
-		h.fail(w, r, err)
-		return nil
+		return h.failLink(w, r, err)
 	}
 	return h.show(w, r, views.LinkPage(views.LinkLanding{
 		Token: token, Person: owner.Person, Organisation: owner.Organisation,
@@ -34,10 +35,20 @@ func (h *Handlers) openLink(w http.ResponseWriter, r *http.Request) error {
 		err = h.beginLink(w, r, store.Session{TenantID: owner.TenantID, PersonID: owner.PersonID, CycleID: owner.CycleID})
 	}
 	if err != nil {
-		h.fail(w, readAs(r, owner), err)
-		return nil
+		return h.failLink(w, readAs(r, owner), err)
 	}
 	return h.redirect(w, r, "/reviews")
+}
+
+// failLink says why a link opens nothing, and where to get another.
+func (h *Handlers) failLink(w http.ResponseWriter, r *http.Request, err error) error {
+	f := fault.As(err)
+	if f == nil || !strings.HasPrefix(f.Key, "review_link.") || f.Key == "review_link.left" {
+		h.fail(w, r, err)
+		return nil
+	}
+	title := views.T(r.Context(), titles[f.Kind])
+	return h.refuse(w, r, err, views.DeadLinkPage(title, problemWords(r.Context(), err), requestID(r)), nil)
 }
 
 // readAs draws the answer for the link's owner, who has no session yet: under

@@ -65,6 +65,8 @@ var asks = []ask{
 	{"POST /password/lost", nil, [6]int{303, 303, 303, 303, 303, 303}, []string{"email", "ninguem@example.test"}},
 	{"GET /password/{token}", passwordToken, open, nil},
 	{"POST /password/{token}", passwordToken, [6]int{422, 422, 422, 422, 422, 422}, nil},
+	{"GET /r/lost", nil, open, nil},
+	{"POST /r/lost", nil, open, []string{"email", "ninguem@example.test"}},
 	{"GET /r/{token}", linkToken, open, nil},
 	{"HEAD /r/{token}", linkToken, open, nil},
 	{"POST /r/{token}", linkToken, [6]int{303, 303, 303, 409, 409, 409}, nil},
@@ -148,6 +150,22 @@ var asks = []ask{
 	{"POST /cycles/{id}/slips/handover", papered, hrWrites, []string{"manager", "all"}},
 	{"GET /cycles/{id}/progress", active, hrReads, nil},
 	{"GET /cycles/{id}/standing", active, leadsOn, nil},
+	{"GET /cycles/{id}/extension", active, hrReads, nil},
+	{"POST /cycles/{id}/extension", active, hrRefused, nil},
+	{"GET /cycles/{id}/reminders", active, hrReads, nil},
+	{"POST /cycles/{id}/reminders", active, hrWrites, []string{"all", "yes"}},
+	{"GET /cycles/{id}/reviewers/{person}", activeReviewer, hrReads, nil},
+	{"POST /cycles/{id}/reviewers/{person}/link", activeReviewer, hrWrites, nil},
+	{"GET /cycles/{id}/evaluations/{evaluation}/reviewer", activePair, hrReads, nil},
+	{"POST /cycles/{id}/evaluations/{evaluation}/reviewer", activePair, hrRefused, nil},
+	{"GET /cycles/{id}/evaluations/{evaluation}/cancellation", activePair, hrReads, nil},
+	{"POST /cycles/{id}/evaluations/{evaluation}/cancellation", activePair, hrRefused, nil},
+	{"GET /cycles/{id}/joiners/new", active, hrReads, nil},
+	{"POST /cycles/{id}/joiners", active, hrRefused, nil},
+	{"GET /cycles/{id}/decisions", active, hrReads, nil},
+	{"GET /cycles/{id}/requests", active, hrReads, nil},
+	{"GET /cycles/{id}/requests/{request}", request, hrReads, nil},
+	{"POST /cycles/{id}/requests/{request}", request, hrRefused, nil},
 	{"GET /cycles/{id}/closure", active, hrReads, nil},
 	{"POST /cycles/{id}/closure", active, hrWrites, nil},
 	{"GET /cycles/{id}/cancellation", active, hrReads, nil},
@@ -172,6 +190,8 @@ var asks = []ask{
 	{"POST /reviews/{id}/draft", review, [6]int{303, 303, 303, 404, 404, 404}, []string{"version", "0", "q.q1", "Bem"}},
 	{"GET /reviews/{id}/submission", answered, [6]int{303, 200, 200, 404, 404, 404}, nil},
 	{"POST /reviews/{id}/submission", answered, [6]int{303, 303, 303, 404, 404, 404}, []string{"version", "1"}},
+	{"GET /reviews/{id}/extension", review, [6]int{303, 200, 200, 404, 404, 404}, nil},
+	{"POST /reviews/{id}/extension", review, [6]int{303, 422, 422, 404, 404, 404}, nil},
 }
 
 // town is a site where everything that a route can name can be made: for each
@@ -281,6 +301,22 @@ func active(w *town) []any { return []any{w.active()} }
 func pair(w *town) []any {
 	cycle := w.draft()
 	return []any{cycle, storetest.One[int64](w.t, w.pool, `SELECT min(id) FROM evaluations WHERE cycle_id = $1`, cycle)}
+}
+
+func activePair(w *town) []any {
+	cycle := w.active()
+	return []any{cycle, storetest.One[int64](w.t, w.pool, `SELECT min(id) FROM evaluations WHERE cycle_id = $1`, cycle)}
+}
+
+func activeReviewer(w *town) []any { return []any{w.active(), w.company.People[employee]} }
+
+// request is one of the employee's for more time.
+func request(w *town) []any {
+	cycle := w.active()
+	return []any{cycle, storetest.One[int64](w.t, w.pool, `
+		INSERT INTO extension_requests (tenant_id, cycle_id, person_id, note)
+		VALUES ($1, $2, $3, 'estive na estrada')
+		RETURNING id`, w.company.Tenant, cycle, w.company.People[employee])}
 }
 
 func member(w *town) []any {

@@ -58,19 +58,13 @@ func readReviewerHere(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, person 
 	r.Due = r.Due.In(c.Due().Location())
 	rows, err := tx.Query(ctx, `
 		SELECT e.id, e.kind, e.state, coalesce(e.state_reason, ''), reviewee.id, reviewee.name, reviewee.code, e.submitted_at, a.saved_at,
-		       coalesce((
-		           SELECT other.name
-		           FROM evaluations heir
-		           JOIN people other ON other.tenant_id = heir.tenant_id AND other.id = heir.reviewer_id
-		           WHERE heir.tenant_id = e.tenant_id
-		             AND heir.cycle_id = e.cycle_id
-		             AND heir.reviewee_id = e.reviewee_id
-		             AND heir.roster_change_id = e.roster_change_id
-		             AND heir.id <> e.id
-		             AND e.state_reason = 'reassigned'), '')
+		       coalesce(other.name, ''), coalesce(heir.id, 0), coalesce(heir.state IN ('pending', 'in_progress', 'reopened'), false)
 		FROM evaluations e
 		JOIN people reviewee ON reviewee.tenant_id = e.tenant_id AND reviewee.id = e.reviewee_id
 		LEFT JOIN answers a ON a.tenant_id = e.tenant_id AND a.evaluation_id = e.id
+		LEFT JOIN evaluations heir ON heir.tenant_id = e.tenant_id AND heir.cycle_id = e.cycle_id AND heir.reviewee_id = e.reviewee_id
+		      AND heir.roster_change_id = e.roster_change_id AND heir.id <> e.id AND e.state_reason = 'reassigned'
+		LEFT JOIN people other ON other.tenant_id = heir.tenant_id AND other.id = heir.reviewer_id
 		WHERE e.tenant_id = @tenant
 		  AND e.cycle_id = @cycle
 		  AND e.reviewer_id = @person

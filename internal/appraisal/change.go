@@ -161,6 +161,8 @@ type ReviewHere struct {
 	SubmittedAt  *time.Time
 	SavedAt      *time.Time
 	PassedTo     string // who has it now, after a reassignment
+	HeirID       int64  // their evaluation
+	Returnable   bool   // it is not submitted: it can come back
 }
 
 // Open reports whether it is still to be submitted.

@@ -32,7 +32,7 @@ func Seed(ctx context.Context, s *store.Store, deliver func() error) error {
 	seeding := seeding{store: s, today: time.Now()}
 	for _, step := range []func(context.Context) error{
 		seeding.foundOrganisation, seeding.hirePeople, seeding.startCycle,
-		func(context.Context) error { return deliver() }, seeding.writeReviews, seeding.draftCycle,
+		func(context.Context) error { return deliver() }, seeding.writeReviews, seeding.changeCourse, seeding.draftCycle,
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("seed the demo: %w", err)
@@ -46,6 +46,7 @@ type seeding struct {
 	today time.Time
 	hr    policy.Actor
 	form  map[string]int64 // latest version by the form's code
+	cycle int64            // under way
 }
 
 // foundOrganisation makes it with its forms and the three who sign in.
@@ -149,7 +150,7 @@ func plain(name string) string { return strings.ReplaceAll(intake.FoldName(name)
 // startCycle activates a cycle for everybody: self-reviews, managers, and some
 // peers.
 func (d *seeding) startCycle(ctx context.Context) error {
-	id, err := d.cycle(ctx, "Avaliação de Desempenho 2026.2", "competencias-e-metas", 18, appraisal.Rule{Self: true, Manager: true})
+	id, err := d.prepare(ctx, "Avaliação de Desempenho 2026.2", "competencias-e-metas", 18, appraisal.Rule{Self: true, Manager: true})
 	if err != nil {
 		return err
 	}
@@ -159,6 +160,7 @@ func (d *seeding) startCycle(ctx context.Context) error {
 			return err
 		}
 	}
+	d.cycle = id
 	_, err = d.store.ActivateCycle(ctx, d.hr, id)
 	return err
 }
@@ -166,12 +168,12 @@ func (d *seeding) startCycle(ctx context.Context) error {
 // draftCycle leaves a second one ready: nothing blocks it, and everybody it
 // would ask has an address that works.
 func (d *seeding) draftCycle(ctx context.Context) error {
-	_, err := d.cycle(ctx, "Avaliação de Experiência, turma de novembro", "experiencia", 30,
+	_, err := d.prepare(ctx, "Avaliação de Experiência, turma de novembro", "experiencia", 30,
 		appraisal.Rule{Departments: []string{"Logística", "Tecnologia", "Financeiro", "Recursos Humanos"}, Self: true, Manager: true})
 	return err
 }
 
-func (d *seeding) cycle(ctx context.Context, name, form string, days int, rule appraisal.Rule) (int64, error) {
+func (d *seeding) prepare(ctx context.Context, name, form string, days int, rule appraisal.Rule) (int64, error) {
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
 		return 0, err
@@ -223,6 +225,36 @@ func (d *seeding) writeAs(ctx context.Context, p store.ListedPerson, n int) erro
 		}
 		if err != nil {
 			return fmt.Errorf("review %d: %w", line.ID, err)
+		}
+	}
+	return nil
+}
+
+// changeCourse lets somebody of the logistics department ask for more time, and
+// gives another a week more, as happens in every cycle.
+func (d *seeding) changeCourse(ctx context.Context) error {
+	p, err := d.store.Progress(ctx, d.hr, d.cycle, store.MissingQuery{Page: store.Page{Sort: "name", Limit: 25}})
+	if err != nil {
+		return err
+	}
+	asked := false
+	for _, m := range p.Missing {
+		switch {
+		case m.Email == "" || m.Department != "Logística" || m.Owed > 3:
+		case !asked:
+			asked = true
+			by := policy.Actor{TenantID: d.hr.TenantID, PersonID: m.PersonID, Name: m.Name}
+			lines, err := d.store.Reviews(ctx, by)
+			if err != nil || len(lines) == 0 {
+				return err
+			}
+			if err := d.store.AskForTime(ctx, by, lines[0].ID, "Estou na estrada até o dia 20 e só consigo escrever à noite."); err != nil {
+				return err
+			}
+		default:
+			wall := p.Head.Due().AddDate(0, 0, 7)
+			_, err := d.store.ExtendDeadline(ctx, d.hr, d.cycle, store.NewDeadline{Wall: wall, People: []int64{m.PersonID}, Reason: "Férias até a véspera do prazo."})
+			return err
 		}
 	}
 	return nil
