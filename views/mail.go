@@ -35,13 +35,22 @@ type MailItem struct{ Name, About string }
 
 // letters writes each kind of message.
 var letters = map[string]func(i18n.Locale, outbox.Letter, string) Mail{
-	outbox.EvaluationAssigned: invitation,
-	outbox.MessagesFailed:     messagesFailed,
-	outbox.SendingStopped:     sendingStopped,
-	outbox.PersonInvited:      memberInvitation,
-	outbox.PasswordReset:      passwordReset,
-	outbox.AddressChanged:     addressChanged,
-	outbox.TestMessage:        testMessage,
+	outbox.EvaluationAssigned:   invitation,
+	outbox.EvaluationReminder:   reminder,
+	outbox.EvaluationExtended:   extended,
+	outbox.EvaluationReassigned: reassigned,
+	outbox.EvaluationWithdrawn:  withdrawn,
+	outbox.EvaluationReceived:   received,
+	outbox.CycleCancelled:       cycleCancelled,
+	outbox.LinkAgain:            linkAgain,
+	outbox.ExtensionAsked:       extensionAsked,
+	outbox.ExtensionAnswered:    extensionAnswered,
+	outbox.MessagesFailed:       messagesFailed,
+	outbox.SendingStopped:       sendingStopped,
+	outbox.PersonInvited:        memberInvitation,
+	outbox.PasswordReset:        passwordReset,
+	outbox.AddressChanged:       addressChanged,
+	outbox.TestMessage:          testMessage,
 }
 
 // MailOf writes a letter in a language; base is the address that links begin
