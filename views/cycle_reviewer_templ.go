@@ -166,7 +166,7 @@ func reviewerFacts(ctx context.Context, r appraisal.ReviewerHere) []KV {
 	return []KV{
 		{T(ctx, "cycle_reviewer.due"), Words(due)},
 		{T(ctx, "cycle_reviewer.email"), Words(email)},
-		{T(ctx, "person.code"), Words(r.Code)},
+		{T(ctx, "cycle_reviewer.code"), Words(r.Code)},
 	}
 }
 

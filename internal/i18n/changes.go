@@ -87,7 +87,7 @@ var _ = register(words{
 	"cycle_reviewer.changes":  Text{"Trilha", "Trail"},
 	"cycle_reviewer.none":     Text{"Nenhuma mudança desde a ativação.", "No change since the activation."},
 	"cycle_reviewer.left":     Text{"Saiu em {day}", "Left on {day}"},
-	"cycle_reviewer.code":     Text{"Matrícula {code}", "Employee code {code}"},
+	"cycle_reviewer.code":     Text{"Matrícula", "Employee code"},
 	"cycle_reviewer.email":    Text{"Endereço", "Address"},
 	"change.kind.extend":      Text{"Prazo prorrogado", "Deadline extended"},
 	"change.kind.reassign":    Text{"Avaliação de {reviewee}: avaliador(a) trocado(a)", "Review of {reviewee}: reassigned"},
