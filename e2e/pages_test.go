@@ -87,6 +87,11 @@ func (w *world) pages() map[string][]look {
 		"/people/{id}":                     append(hr(fmt.Sprintf("/people/%d", w.person)), look{who: admin, path: fmt.Sprintf("/people/%d", w.person)}),
 		"/people/{id}/address":             append(hr(fmt.Sprintf("/people/%d/address", w.person)), refused(hrManager, fmt.Sprintf("/people/%d/address", w.person), send)),
 		"/people/{id}/roles":               {{who: admin, path: fmt.Sprintf("/people/%d/roles", w.person)}, refused(admin, fmt.Sprintf("/people/%d/roles", w.person), send)},
+		"/team":                            {{who: reviewer, path: "/team"}},
+		"/settings":                        {{who: admin, path: "/settings"}, refused(admin, "/settings", `document.querySelector("[name=name]").value = "", `+send)},
+		"/settings/calendar":               {{who: admin, path: "/settings/calendar"}, refused(admin, "/settings/calendar", send)},
+		"/settings/roles":                  {{who: admin, path: "/settings/roles"}, {who: admin, path: "/settings/roles?q=ningu%C3%A9m"}},
+		"/settings/audit":                  {{who: admin, path: "/settings/audit"}, {who: admin, path: "/settings/audit?q=ningu%C3%A9m"}},
 		"/account":                         {{who: reviewer, path: "/account"}},
 
 		"/forms":            append(hr("/forms"), look{who: admin, path: "/forms"}),

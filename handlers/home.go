@@ -19,7 +19,7 @@ func (h *Handlers) showHome(w http.ResponseWriter, r *http.Request) error {
 }
 
 func homeOf(home store.Home) views.Home {
-	v := views.Home{Now: home.Now, Failed: home.Failed}
+	v := views.Home{Now: home.Now, Failed: home.Failed, Unset: home.Unset, Team: teamCycles(home.Team)}
 	for _, d := range home.Reviews {
 		v.Reviews = append(v.Reviews, views.DueReviews(d))
 	}
@@ -39,7 +39,7 @@ func (h *Handlers) counts(r *http.Request) views.Counts {
 	if err != nil {
 		h.log.WarnContext(r.Context(), "navigation without counts", "err", err, "request_id", requestID(r))
 	}
-	return views.Counts{Reviews: c.Reviews, Failed: c.Failed}
+	return views.Counts{Reviews: c.Reviews, Failed: c.Failed, Team: c.Team}
 }
 
 // sending is what the banner says to those who may see messages. A page does

@@ -56,6 +56,7 @@ func (h *Handlers) Routes() http.Handler {
 		r.Group(func(r chi.Router) {
 			r.Use(h.requireSignIn)
 			r.Get("/", h.page(h.showHome))
+			r.Get("/team", h.page(h.showTeam))
 			r.Get("/account", h.page(h.showAccount))
 			r.Post("/account/sessions/removal", h.page(h.signOutEverywhere))
 
@@ -77,6 +78,16 @@ func (h *Handlers) Routes() http.Handler {
 			r.Get("/people/{id}/roles", h.page(h.showRoles))
 			r.Post("/people/{id}/roles", h.page(h.giveRole))
 			r.Post("/people/{id}/roles/{grant}/removal", h.page(h.takeRole))
+
+			r.Get("/settings", h.page(h.showSettings))
+			r.Post("/settings", h.page(h.changeSettings))
+			r.Post("/settings/test", h.page(h.sendTest))
+			r.Get("/settings/calendar", h.page(h.showCalendar))
+			r.Post("/settings/calendar", h.page(h.changeCalendar))
+			r.Post("/settings/holidays", h.page(h.addHoliday))
+			r.Post("/settings/holidays/{day}/removal", h.page(h.removeHoliday))
+			r.Get("/settings/roles", h.page(h.listRoles))
+			r.Get("/settings/audit", h.page(h.listAudit))
 
 			r.Get("/forms", h.page(h.listForms))
 			r.Get("/forms/draft", h.page(h.startForm))

@@ -34,3 +34,11 @@ func HoldParses() (giveBack func()) {
 		}
 	}
 }
+
+// ListAuditSQL, CountAuditSQL and AuditArgs let a test explain how the audit reads.
+const (
+	ListAuditSQL  = listAuditSQL
+	CountAuditSQL = countAuditSQL
+)
+
+var AuditArgs = auditArgs

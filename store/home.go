@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,8 +13,9 @@ import (
 
 // Counts are what waits for a person, as the navigation shows it.
 type Counts struct {
-	Reviews int // to do or begun, in active cycles
-	Failed  int // messages the person may mend
+	Reviews int  // to do or begun, in active cycles
+	Failed  int  // messages the person may mend
+	Team    bool // somebody reports to the person
 }
 
 // WaitingFor counts what waits for the actor.
@@ -35,8 +37,14 @@ func (s *Store) WaitingFor(ctx context.Context, by policy.Actor) (Counts, error)
 			   AND @messages::boolean
 			   AND (@every::boolean OR o.cycle_id IS NULL OR EXISTS (
 			       SELECT FROM cycles c
-			       WHERE c.tenant_id = o.tenant_id AND c.id = o.cycle_id AND c.owner_id = @actor)))`,
-		seen(by, pgx.NamedArgs{"messages": policy.May(by, policy.SeeMessages)})).Scan(&c.Reviews, &c.Failed)
+			       WHERE c.tenant_id = o.tenant_id AND c.id = o.cycle_id AND c.owner_id = @actor))),
+			EXISTS (
+				SELECT FROM people p
+				JOIN tenants t ON t.id = p.tenant_id
+				WHERE p.tenant_id = @tenant
+				  AND p.manager_id = @actor
+				  AND NOT has_left(p.left_on, t.zone))`,
+		seen(by, pgx.NamedArgs{"messages": policy.May(by, policy.SeeMessages)})).Scan(&c.Reviews, &c.Failed, &c.Team)
 	if err != nil {
 		return Counts{}, fmt.Errorf("count what waits: %w", err)
 	}
@@ -72,7 +80,10 @@ type Home struct {
 	Reviews []DueReviews
 	Cycles  []OpenCycle // nil for who does not run cycles
 	Failed  int
-	Now     time.Time
+	Team    []TeamCycle // in which somebody of the actor's team still owes something
+	// Unset is what an admin has not settled yet: no contact, so that nothing can be activated.
+	Unset bool
+	Now   time.Time
 }
 
 // NeedsMe reads what needs the actor now.
@@ -85,8 +96,19 @@ func (s *Store) NeedsMe(ctx context.Context, by policy.Actor) (Home, error) {
 		if home.Reviews, err = dueReviews(ctx, tx, by); err != nil {
 			return err
 		}
-		if policy.May(by, policy.SeeCycles) {
-			if home.Cycles, err = openCycles(ctx, tx, by); err == nil {
+		if home.Team, err = readTeam(ctx, tx, by); err != nil {
+			return err
+		}
+		home.Team = slices.DeleteFunc(home.Team, func(c TeamCycle) bool { return c.Open() == 0 })
+		if policy.May(by, policy.ManageSettings) {
+			in, err := readSettings(ctx, tx, by.TenantID)
+			if err != nil {
+				return err
+			}
+			home.Unset = in.Contact == ""
+		}
+		if policy.May(by, policy.SeeCyclePart) {
+			if home.Cycles, err = openCycles(ctx, tx, by); err == nil && policy.May(by, policy.SeeCycles) {
 				err = countBlockers(ctx, tx, by, home.Cycles)
 			}
 		}
@@ -122,6 +144,8 @@ func dueReviews(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]DueReviews, 
 }
 
 func openCycles(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]OpenCycle, error) {
+	args := pgx.NamedArgs{"tenant": by.TenantID}
+	covered(by, args)
 	rows, _ := tx.Query(ctx, `
 		SELECT c.id, c.name, c.state, c.due_at, c.due_zone,
 		       count(e.id) FILTER (WHERE e.state <> 'cancelled') AS pairs,
@@ -131,12 +155,15 @@ func openCycles(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]OpenCycle, e
 		       0 AS blockers
 		FROM cycles c
 		LEFT JOIN evaluations e ON e.tenant_id = c.tenant_id AND e.cycle_id = c.id
+		     AND (@units::text[] IS NULL OR EXISTS (
+		       SELECT FROM people r
+		       WHERE r.tenant_id = e.tenant_id AND r.id = e.reviewee_id
+		         AND is_covered(r.unit, r.department, r.manager_id, @units, @departments, @team_of)))
 		WHERE c.tenant_id = @tenant
 		  AND c.state IN ('draft', 'active')
 		GROUP BY c.id
 		ORDER BY c.state, c.due_at, c.id
-		LIMIT 20`,
-		pgx.NamedArgs{"tenant": by.TenantID})
+		LIMIT 20`, args)
 	cycles, err := pgx.CollectRows(rows, pgx.RowToStructByName[OpenCycle])
 	if err != nil {
 		return nil, fmt.Errorf("read open cycles: %w", err)

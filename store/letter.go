@@ -79,7 +79,7 @@ func addOneTimeLink(ctx context.Context, tx pgx.Tx, tenant int64, out *Outgoing)
 // rehearsal shows the same.
 func readLetter(ctx context.Context, tx pgx.Tx, tenant int64, l outbox.Letter) (outbox.Letter, error) {
 	err := tx.QueryRow(ctx, `
-		SELECT t.name, coalesce(t.contact_email, ''), p.name, coalesce(p.email, ''), coalesce(p.locale, t.locale),
+		SELECT t.name, coalesce(t.reply_to, t.contact_email, ''), p.name, coalesce(p.email, ''), coalesce(p.locale, t.locale),
 		       has_left(p.left_on, t.zone),
 		       coalesce(colleague.name, ''), coalesce(reviewee.name, ''), coalesce(actor.name, '')
 		FROM people p

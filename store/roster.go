@@ -142,7 +142,7 @@ func (s *Store) RosterLines(ctx context.Context, by policy.Actor, id int64) (hea
 		if err != nil {
 			return fmt.Errorf("export the roster of cycle %d: %w", id, err)
 		}
-		return nil
+		return audit(ctx, tx, by, "roster.exported", "cycle", id, map[string]any{"pairs": len(lines)})
 	})
 	return head, lines, err
 }

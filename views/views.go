@@ -35,8 +35,9 @@ type Viewer struct {
 
 // Counts are the figures beside the navigation; nought is not shown.
 type Counts struct {
-	Reviews int // reviews the viewer still owes
-	Failed  int // messages that failed and that the viewer may mend
+	Reviews int  // reviews the viewer still owes
+	Failed  int  // messages that failed and that the viewer may mend
+	Team    bool // somebody reports to the viewer
 }
 
 // Flash is one sentence about what has just happened, shown once.

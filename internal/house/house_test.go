@@ -27,13 +27,14 @@ var anything = []string{"*"}
 var rooms = map[string][]string{
 	"cmd/ciclo":              anything,
 	"internal/demo":          anything, // imported by cmd/ciclo alone
-	"handlers":               {"views", "store", "internal/policy", "internal/appraisal", "internal/outbox", "internal/fault", "internal/i18n", "internal/intake", "internal/links", "internal/telemetry", "static"},
+	"handlers":               {"views", "store", "internal/policy", "internal/appraisal", "internal/outbox", "internal/fault", "internal/i18n", "internal/intake", "internal/links", "internal/telemetry", "internal/calendar", "static"},
 	"internal/relay":         {"store", "views", "internal/mail", "internal/outbox", "internal/i18n", "internal/telemetry", "internal/appraisal", "internal/fault", "internal/links"},
-	"store":                  {"internal/appraisal", "internal/outbox", "internal/policy", "internal/fault", "internal/intake", "internal/links"},
+	"store":                  {"internal/appraisal", "internal/calendar", "internal/outbox", "internal/policy", "internal/fault", "internal/intake", "internal/links"},
 	"store/storetest":        {"store", "migrations", "internal/pg", "internal/appraisal", "internal/outbox", "internal/policy", "internal/fault", "internal/links"},
-	"views":                  {"internal/appraisal", "internal/outbox", "internal/i18n", "internal/fault", "internal/intake", "internal/policy", "static"},
+	"views":                  {"internal/appraisal", "internal/calendar", "internal/outbox", "internal/i18n", "internal/fault", "internal/intake", "internal/policy", "static"},
 	"internal/appraisal":     {"internal/fault"},
 	"internal/outbox":        {"internal/fault"},
+	"internal/calendar":      {},
 	"internal/policy":        {"internal/fault"},
 	"internal/i18n":          {"internal/fault"},
 	"internal/intake":        {"internal/fault"},

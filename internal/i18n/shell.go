@@ -27,6 +27,7 @@ var _ = register(words{
 	"nav.operation":     Text{"Operação", "Operation"},
 	"nav.messages":      Text{"Envios", "Messages"},
 	"nav.failed_count":  Text{"falhas", "failed"},
+	"nav.team_short":    Text{"Equipe", "Team"},
 	"nav.account":       Text{"Minha conta", "My account"},
 	"nav.sign_out":      Text{"Sair", "Sign out"},
 
