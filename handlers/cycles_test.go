@@ -223,7 +223,7 @@ func TestARosterFileIsRefusedInWords(t *testing.T) {
 	b.file(cyclePath(id, "imports"), "x.csv", []byte("a;b\n1;2\n"), "mode", "merge").want(t, 422, "aria-invalid", "Somar ao mapa")
 	b.file(cyclePath(id, "imports"), "x.csv", nil, "mode", "merge").want(t, 422)
 	b.file(cyclePath(id, "imports"), "x.csv", []byte("avaliado;avaliador;tipo\n000003;000004;par\n")).want(t, 422)
-	b.post(cyclePath(id, "imports"), "mode", "merge").want(t, 422, "Escolha um arquivo CSV")
+	b.post(cyclePath(id, "imports"), "mode", "merge").want(t, 422, "Escolha a planilha")
 	b.file(cyclePath(id, "imports"), "grande.csv", bytes.Repeat([]byte("x"), 12<<20), "mode", "merge").want(t, http.StatusRequestEntityTooLarge)
 	got := b.file(cyclePath(id, "imports"), "x.csv", []byte("avaliado;avaliador;tipo\n000003;zé@nada.test;par\n000003;000012;par\n"), "mode", "merge")
 	b.get(got.location).want(t, 200, "1 linha não entra como está", "Gravar 1 mudança")

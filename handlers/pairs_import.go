@@ -82,7 +82,7 @@ func readSheet(r *http.Request, in *form) (*intake.Sheet, error) {
 	if err != nil {
 		return nil, fault.Invalidf("fault.bad_request")
 	}
-	sheet, err := store.ReadFile(r.Context(), header.Filename, body)
+	sheet, err := store.ReadFile(r.Context(), header.Filename, body, intake.PairColumns)
 	if f := fault.As(err); f != nil && f.Kind != fault.Busy {
 		in.Fault("file", f.Key, f.Args...)
 		return nil, in.Faults()
@@ -121,8 +121,8 @@ func (h *Handlers) pairsPreview(w http.ResponseWriter, r *http.Request, refusal 
 }
 
 func previewOf(p store.PairsImport) views.PairsPreview {
-	preview := views.PairsPreview{Head: p.Head, ID: p.ID, FileName: p.FileName, Encoding: p.Encoding,
-		Separator: (&intake.Sheet{Separator: p.Separator}).SeparatorWord(), Replace: p.Mode == store.ReplacePairs,
+	preview := views.PairsPreview{Head: p.Head, ID: p.ID, FileName: p.FileName,
+		Understood: (&intake.Sheet{Encoding: p.Encoding, Separator: p.Separator, Tab: p.Tab}).Understood(), Replace: p.Mode == store.ReplacePairs,
 		Lines: p.Lines, Confirmed: p.Confirmed, Counts: p.Counts, Changes: p.Changes()}
 	for _, l := range p.Page {
 		preview.Page = append(preview.Page, views.PairLine(l))

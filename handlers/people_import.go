@@ -164,7 +164,7 @@ func importView(p store.PeopleImport) views.PeopleImport {
 }
 
 func fileView(f store.PeopleFile) views.PeopleFile {
-	return views.PeopleFile{ID: f.ID, FileName: f.FileName, Encoding: f.Encoding, Separator: f.Separator, Headers: f.Headers,
+	return views.PeopleFile{ID: f.ID, FileName: f.FileName, Encoding: f.Encoding, Separator: f.Separator, Tab: f.Tab, Headers: f.Headers,
 		Mapping: f.Mapping, DateOrder: f.DateOrder, Lines: f.Lines, ConfirmedAt: f.ConfirmedAt}
 }
 

@@ -141,7 +141,7 @@ func TestRejectedLinesAreShownAndComeBack(t *testing.T) {
 	if !strings.Contains(got.header.Get("Content-Disposition"), `filename="pessoas-rejeitadas.csv"`) {
 		t.Errorf("called %s", got.header.Get("Content-Disposition"))
 	}
-	sheet, err := intake.Read("rejeitadas.csv", []byte(got.body))
+	sheet, err := intake.Read("rejeitadas.csv", []byte(got.body), intake.PeopleColumns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestAFileThatCannotBeIsRefusedInWords(t *testing.T) {
 		{"empty", nil, 422, "O arquivo está vazio"},
 		{"headers alone", []byte("Matrícula;Nome\n"), 422, "só tem a linha 1"},
 		{"binary", []byte("\x89PNG\r\n\x1a\n\x00\x01"), 422, "é uma imagem"},
-		{"a workbook", []byte("PK\x03\x04....xl/workbook.xml"), 422, "pasta de trabalho do Excel"},
+		{"a workbook", []byte("PK\x03\x04....xl/workbook.xml"), 422, "mas não abre como tal"},
 		{"65 columns", []byte(strings.Repeat("a;", 64) + "b\n1;2\n"), 422, "mais de 64 colunas"},
 		{"a NUL", []byte(line + "Ana\x00\n"), 422, "caractere nulo"},
 		{"a cell of 5 KiB", []byte(line + strings.Repeat("x", 5<<10)), 422, "passa de 4.096 bytes"},

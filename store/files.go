@@ -36,11 +36,11 @@ func takeParse(ctx context.Context) (giveBack func(), err error) {
 
 // ReadFile understands a file that a person brings, as intake.Read does, when
 // it is this file's turn; Busy when others are being read.
-func ReadFile(ctx context.Context, name string, body []byte) (*intake.Sheet, error) {
+func ReadFile(ctx context.Context, name string, body []byte, kind intake.Columns) (*intake.Sheet, error) {
 	giveBack, err := takeParse(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer giveBack()
-	return intake.Read(name, body)
+	return intake.Read(name, body, kind)
 }

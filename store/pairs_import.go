@@ -48,11 +48,11 @@ func (s *Store) StagePairs(ctx context.Context, by policy.Actor, id int64, sheet
 			return fileFault(err)
 		}
 		err = tx.QueryRow(ctx, `
-			INSERT INTO imports (tenant_id, kind, cycle_id, uploaded_by, file_name, encoding, separator, headers, mapping, mode, state, lines)
-			VALUES (@tenant, 'pairs', @cycle, @actor, @name, @encoding, @separator, @headers, @mapping, @mode, 'compared', @lines)
+			INSERT INTO imports (tenant_id, kind, cycle_id, uploaded_by, file_name, encoding, separator, tab, headers, mapping, mode, state, lines)
+			VALUES (@tenant, 'pairs', @cycle, @actor, @name, @encoding, @separator, @tab, @headers, @mapping, @mode, 'compared', @lines)
 			RETURNING id`,
 			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "actor": by.PersonID, "name": sheet.Name, "encoding": sheet.Encoding,
-				"separator": sheet.Separator, "headers": sheet.Headers, "mapping": mapping, "mode": mode, "lines": len(sheet.Rows)}).Scan(&importID)
+				"separator": sheet.Separator, "tab": sheet.Tab, "headers": sheet.Headers, "mapping": mapping, "mode": mode, "lines": len(sheet.Rows)}).Scan(&importID)
 		if err != nil {
 			return fmt.Errorf("stage pairs for cycle %d: %w", id, err)
 		}
@@ -101,6 +101,7 @@ type PairsImport struct {
 	FileName  string
 	Encoding  string
 	Separator string
+	Tab       string // the sheet of a workbook
 	Mode      string
 	Lines     int
 	Confirmed *time.Time
@@ -151,14 +152,14 @@ func (s *Store) PairsImport(ctx context.Context, by policy.Actor, id, importID i
 
 func readPairsImport(ctx context.Context, tx pgx.Tx, tenant, cycle, importID int64, p *PairsImport) error {
 	err := tx.QueryRow(ctx, `
-		SELECT id, file_name, encoding, separator, mode, lines, confirmed_at, expires_at
+		SELECT id, file_name, encoding, separator, tab, mode, lines, confirmed_at, expires_at
 		FROM imports
 		WHERE tenant_id = @tenant
 		  AND cycle_id = @cycle
 		  AND id = @import
 		  AND kind = 'pairs'
 		  AND expires_at > now()`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle, "import": importID}).
-		Scan(&p.ID, &p.FileName, &p.Encoding, &p.Separator, &p.Mode, &p.Lines, &p.Confirmed, &p.Expires)
+		Scan(&p.ID, &p.FileName, &p.Encoding, &p.Separator, &p.Tab, &p.Mode, &p.Lines, &p.Confirmed, &p.Expires)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.NotFoundf("pairs.import_gone")
 	}

@@ -463,7 +463,7 @@ type PeopleFileOptions struct {
 // operator at the command line: the columns are known by their names, roles
 // count, and rejected lines stay out and come back with the reason.
 func (s *Store) ImportPeopleFile(ctx context.Context, tenantID int64, name string, body []byte, o PeopleFileOptions) (done PeopleImported, rejected []PeopleLine, err error) {
-	sheet, err := ReadFile(ctx, name, body)
+	sheet, err := ReadFile(ctx, name, body, intake.PeopleColumns)
 	if err != nil {
 		return done, nil, err
 	}

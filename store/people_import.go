@@ -28,7 +28,7 @@ func (s *Store) StagePeople(ctx context.Context, by policy.Actor, fileName strin
 	if err := policy.Can(by, policy.ImportPeople, policy.Of(by)); err != nil {
 		return 0, err // before the work of reading
 	}
-	sheet, err := ReadFile(ctx, fileName, body)
+	sheet, err := ReadFile(ctx, fileName, body, intake.PeopleColumns)
 	if err != nil {
 		return 0, err
 	}
@@ -49,10 +49,10 @@ func (s *Store) StagePeople(ctx context.Context, by policy.Actor, fileName strin
 			return fmt.Errorf("forget old files: %w", err)
 		}
 		if err := tx.QueryRow(ctx, `
-			INSERT INTO imports (tenant_id, kind, uploaded_by, file_name, encoding, separator, headers, mapping, date_order, lines)
-			VALUES (@tenant, 'people', @actor, @name, @encoding, @separator, @headers, @mapping, @order, @lines)
+			INSERT INTO imports (tenant_id, kind, uploaded_by, file_name, encoding, separator, tab, headers, mapping, date_order, lines)
+			VALUES (@tenant, 'people', @actor, @name, @encoding, @separator, @tab, @headers, @mapping, @order, @lines)
 			RETURNING id`,
-			pgx.NamedArgs{"tenant": by.TenantID, "actor": by.PersonID, "name": sheet.Name, "encoding": sheet.Encoding, "separator": sheet.Separator,
+			pgx.NamedArgs{"tenant": by.TenantID, "actor": by.PersonID, "name": sheet.Name, "encoding": sheet.Encoding, "separator": sheet.Separator, "tab": sheet.Tab,
 				"headers": sheet.Headers, "mapping": mapping, "order": order, "lines": len(sheet.Rows)}).Scan(&id); err != nil {
 			return fmt.Errorf("stage people: %w", err)
 		}
@@ -74,6 +74,7 @@ type PeopleFile struct {
 	FileName    string
 	Encoding    string
 	Separator   string
+	Tab         string // the sheet of a workbook
 	Headers     []string
 	Mapping     intake.Mapping
 	DateOrder   intake.Order // "" while it is open
@@ -106,14 +107,14 @@ func readPeopleFile(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64, l
 		}
 	}
 	err = tx.QueryRow(ctx, `
-		SELECT id, file_name, encoding, separator, headers, mapping, date_order, state, lines, expires_at, confirmed_at
+		SELECT id, file_name, encoding, separator, tab, headers, mapping, date_order, state, lines, expires_at, confirmed_at
 		FROM imports
 		WHERE tenant_id = @tenant
 		  AND id = @id
 		  AND kind = 'people'
 		  AND uploaded_by = @actor
 		  AND expires_at > now()`, args).
-		Scan(&f.ID, &f.FileName, &f.Encoding, &f.Separator, &f.Headers, &f.Mapping, &f.DateOrder, &f.State, &f.Lines, &f.ExpiresAt, &f.ConfirmedAt)
+		Scan(&f.ID, &f.FileName, &f.Encoding, &f.Separator, &f.Tab, &f.Headers, &f.Mapping, &f.DateOrder, &f.State, &f.Lines, &f.ExpiresAt, &f.ConfirmedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, fault.NotFoundf("people.import_gone")
 	}
@@ -145,7 +146,7 @@ func readSheet(ctx context.Context, tx pgx.Tx, tenant int64, f PeopleFile, limit
 	if err != nil {
 		return nil, fmt.Errorf("read lines of import %d: %w", f.ID, err)
 	}
-	sheet := &intake.Sheet{Name: f.FileName, Encoding: f.Encoding, Separator: f.Separator, Headers: f.Headers}
+	sheet := &intake.Sheet{Name: f.FileName, Encoding: f.Encoding, Separator: f.Separator, Tab: f.Tab, Headers: f.Headers}
 	sheet.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByPos[intake.Row])
 	if err != nil {
 		return nil, fmt.Errorf("read lines of import %d: %w", f.ID, err)

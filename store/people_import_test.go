@@ -373,7 +373,7 @@ func TestAThirdFileAtOnceIsToldToComeBack(t *testing.T) {
 	s, _, company := openAlone(t, 2)
 	p := preview(t, s, company.HR, header+"X1;Xavier")
 	cycle := draft(t, s, company, "2026.2")
-	pairs, err := store.ReadFile(t.Context(), "pares.csv", []byte("avaliado;avaliador;tipo\n1;2;par\n"))
+	pairs, err := store.ReadFile(t.Context(), "pares.csv", []byte("avaliado;avaliador;tipo\n1;2;par\n"), intake.PairColumns)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func TestTheRuleLeavesOutWhoLeft(t *testing.T) {
 
 func sheet(t *testing.T, body []byte) *intake.Sheet {
 	t.Helper()
-	read, err := intake.Read("pares.csv", body)
+	read, err := intake.Read("pares.csv", body, intake.PairColumns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestALineOfARosterFileIsRefusedWithItsReason(t *testing.T) {
 	if _, err := s.ExcludePerson(t.Context(), company.HR, cycle, company.People[3], "licença"); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Exec(t, pool, `UPDATE people SET left_on = current_date WHERE id = $1`, company.People[4])
+	storetest.Exec(t, pool, `UPDATE people SET left_on = current_date - 1 WHERE id = $1`, company.People[4])
 	p := func(n int) string { return fmt.Sprintf("p%d@%d.example.test", n, company.Tenant) }
 	id, counts := stage(t, s, company.HR, cycle, csvOf(t, [][]string{
 		{"avaliado", "avaliador", "tipo"},

@@ -16,6 +16,9 @@ import (
 // PeopleLinesPanelID is what htmx swaps on the preview of a people file.
 const PeopleLinesPanelID = "people-lines"
 
+// sheetTypes are the files that a browser offers first.
+const sheetTypes = ".xlsx,.csv,.txt,text/csv,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
 const confirmPeopleDialog = "confirm-people"
 
 // PeopleFile is a staged file as its pages name it.
@@ -24,6 +27,7 @@ type PeopleFile struct {
 	FileName    string
 	Encoding    string
 	Separator   string
+	Tab         string
 	Headers     []string
 	Mapping     intake.Mapping
 	DateOrder   intake.Order
@@ -38,7 +42,7 @@ func (f PeopleFile) url(rest string) string {
 func (f PeopleFile) meta(ctx context.Context) []templ.Component {
 	return []templ.Component{
 		Fact(f.FileName), Fact(N(ctx, "people.lines", f.Lines)),
-		Fact(f.Encoding + ", " + Say(ctx, (&intake.Sheet{Separator: f.Separator}).SeparatorWord())),
+		Fact(Say(ctx, (&intake.Sheet{Encoding: f.Encoding, Separator: f.Separator, Tab: f.Tab}).Understood())),
 	}
 }
 

@@ -61,7 +61,7 @@ func PeopleUploadPage(f Form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TextField(f, Field{Name: "file", Label: T(ctx, "people.file"), Help: T(ctx, "people.file_help"), Type: "file", Attrs: templ.Attributes{"accept": ".csv,.txt,text/csv", "required": true}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField(f, Field{Name: "file", Label: T(ctx, "people.file"), Help: T(ctx, "people.file_help"), Type: "file", Attrs: templ.Attributes{"accept": sheetTypes, "required": true}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -71,7 +71,7 @@ var _ = register(words{
 
 	"people.steps":            Text{"Etapas da importação", "Steps of the import"},
 	"people.step.upload":      Text{"Enviar", "Upload"},
-	"people.step.upload_note": Text{"um arquivo CSV", "a CSV file"},
+	"people.step.upload_note": Text{"uma planilha Excel ou CSV", "an Excel or CSV sheet"},
 	"people.step.columns":     Text{"Colunas", "Columns"},
 	"people.step.columns_note": Text{
 		"o que cada uma quer dizer", "what each one means"},
@@ -99,8 +99,8 @@ var _ = register(words{
 	},
 
 	"people.upload_lead":        Text{"Envie a planilha como ela sai do sistema de folha. Antes de gravar, você vê o que cada linha faria.", "Send the sheet as your payroll system exports it. Before anything is stored, you see what each line would do."},
-	"people.file":               Text{"Arquivo CSV", "CSV file"},
-	"people.file_help":          Text{"Até 10 MB e 200.000 linhas. A primeira linha traz os nomes das colunas.", "Up to 10 MB and 200,000 lines. The first line holds the column names."},
+	"people.file":               Text{"Planilha Excel (.xlsx) ou CSV", "Excel (.xlsx) or CSV sheet"},
+	"people.file_help":          Text{"Até 10 MB e 200.000 linhas. A primeira linha traz os nomes das colunas. De um .xlsx é lida uma só planilha, a que tem essas colunas.", "Up to 10 MB and 200,000 lines. The first line holds the column names. Of an .xlsx one sheet is read, the one with these columns."},
 	"people.file_required":      Text{"Escolha o arquivo a enviar.", "Choose the file to send."},
 	"people.upload":             Text{"Enviar arquivo", "Upload file"},
 	"people.template":           Text{"Baixar modelo", "Download a template"},

@@ -117,10 +117,10 @@ var _ = register(words{
 	"exclusion.button":       Text{"Deixar fora do ciclo", "Leave out of the cycle"},
 
 	"pairs.upload":            Text{"Importar o mapa de avaliadores", "Import the reviewer map"},
-	"pairs.upload_lead":       Text{"Um arquivo CSV com avaliado, avaliador e tipo. Nada entra no mapa antes de você conferir.", "A CSV file with the person under review, the reviewer and the kind. Nothing enters the map before you have checked it."},
-	"pairs.file":              Text{"Arquivo CSV", "CSV file"},
+	"pairs.upload_lead":       Text{"Uma planilha Excel ou CSV com avaliado, avaliador e tipo. Nada entra no mapa antes de você conferir.", "An Excel or CSV sheet with the person under review, the reviewer and the kind. Nothing enters the map before you have checked it."},
+	"pairs.file":              Text{"Planilha Excel (.xlsx) ou CSV", "Excel (.xlsx) or CSV sheet"},
 	"pairs.file_help":         Text{"Até 10 MB. As pessoas por e-mail ou matrícula. Tipos: autoavaliação, gestor, par, liderado. O arquivo exportado daqui serve.", "Up to 10 MB. People by e-mail or employee code. Kinds: self, manager, peer, report. A file exported from here will do."},
-	"pairs.file_required":     Text{"Escolha um arquivo CSV.", "Choose a CSV file."},
+	"pairs.file_required":     Text{"Escolha a planilha a enviar.", "Choose the sheet to send."},
 	"pairs.mode":              Text{"O que fazer com o que já está no mapa", "What to do with what is already in the map"},
 	"pairs.mode_required":     Text{"Escolha entre somar e substituir.", "Choose between adding and replacing."},
 	"pairs.merge":             Text{"Somar ao mapa", "Add to the map"},

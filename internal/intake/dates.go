@@ -67,6 +67,18 @@ func DateOrder(s *Sheet, m Mapping) Order {
 	return OrderOpen
 }
 
+// firstSerial is the day before the first of the days that workbooks count, as
+// they count them after February 1900.
+var firstSerial = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+
+// workbookDay is the day that a bare number stands for in a workbook, as ISO.
+func workbookDay(v string) string {
+	if !serial.MatchString(v) {
+		return v
+	}
+	return firstSerial.AddDate(0, 0, number(v)).Format(time.DateOnly)
+}
+
 // parseDate reads one date; why says what is wrong with it.
 func parseDate(v string, order Order) (day time.Time, why fault.Message) {
 	format := "intake.date_format"

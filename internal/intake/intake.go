@@ -1,6 +1,6 @@
 // Package intake reads the files that HR departments bring: people and roster
-// pairs, as CSV, in whatever encoding and with whatever separator the
-// spreadsheet at hand wrote them.
+// pairs, as a workbook or as CSV in whatever encoding and with whatever
+// separator the spreadsheet at hand wrote them.
 //
 // It promises to say what it understood (encoding, separator, order of dates),
 // to name the true line of the file in everything it refuses, and to refuse a
@@ -12,6 +12,7 @@ package intake
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,8 +33,9 @@ const (
 // Sheet is a file as it was understood: one header line and the rows below it.
 type Sheet struct {
 	Name      string `json:"name"`
-	Encoding  string `json:"encoding"` // UTF-8, UTF-16 or Windows-1252
+	Encoding  string `json:"encoding"` // UTF-8, UTF-16, Windows-1252 or Excel
 	Separator string `json:"separator"`
+	Tab       string `json:"tab"` // of a workbook: the name of the sheet that was read
 	// HeaderLine is the line the headers stand in; blank lines may precede it.
 	HeaderLine int      `json:"header_line"`
 	Headers    []string `json:"headers"`
@@ -47,8 +49,23 @@ type Row struct {
 }
 
 // Read understands body, the file called name. Lines with nothing in them are
-// left out; cells that were defused on export come back as they were.
-func Read(name string, body []byte) (*Sheet, error) {
+// left out; cells that were defused on export come back as they were. Of a
+// workbook it reads one sheet: the first whose header is of this kind of file.
+func Read(name string, body []byte, kind Columns) (*Sheet, error) {
+	if len(body) <= MaxBytes && isZip(body) && bytes.Contains(body, []byte("xl/")) {
+		return readWorkbook(name, body, kind)
+	}
+	sheet, err := readText(name, body)
+	if f := fault.As(err); f != nil && f.Kind == fault.Invalid && strings.HasSuffix(strings.ToLower(name), ".xlsx") && !slices.Contains(namesTheCause, f.Key) {
+		return nil, fault.Invalidf("intake.xlsx_broken")
+	}
+	return sheet, err
+}
+
+// namesTheCause lists what is truer of a file called .xlsx than that it is broken.
+var namesTheCause = []string{"intake.empty", "intake.no_rows", "intake.is_xls", "intake.is_encrypted", "intake.is_pdf", "intake.is_image", "intake.is_html"}
+
+func readText(name string, body []byte) (*Sheet, error) {
 	if err := looksLikeText(body); err != nil {
 		return nil, err
 	}
@@ -64,32 +81,42 @@ func Read(name string, body []byte) (*Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
+	sheet, err := sheetOf(name, rows)
+	if err != nil {
+		return nil, err
+	}
+	sheet.Encoding, sheet.Separator = encoding, string(sep)
+	return sheet, nil
+}
+
+// sheetOf takes the first row for the headers; there must be another.
+func sheetOf(name string, rows []Row) (*Sheet, error) {
 	if len(rows) == 0 {
 		return nil, fault.Invalidf("intake.empty")
 	}
 	if len(rows) == 1 {
 		return nil, fault.Invalidf("intake.no_rows", "line", rows[0].Line)
 	}
-	return &Sheet{
-		Name:       fileName(name),
-		Encoding:   encoding,
-		Separator:  string(sep),
-		HeaderLine: rows[0].Line,
-		Headers:    headers(rows[0].Cells),
-		Rows:       rows[1:],
-	}, nil
+	return &Sheet{Name: fileName(name), HeaderLine: rows[0].Line, Headers: headers(rows[0].Cells), Rows: rows[1:]}, nil
 }
 
-// SeparatorWord says the separator in the reader's language.
-func (s *Sheet) SeparatorWord() fault.Message {
+// Understood says in the reader's language how the file was read: its encoding
+// and separator, or which sheet of a workbook.
+func (s *Sheet) Understood() fault.Message {
+	if s.Workbook() {
+		return fault.Msg("intake.understood_sheet", "tab", s.Tab)
+	}
+	separator := "semicolon"
 	switch s.Separator {
 	case ",":
-		return fault.Msg("intake.separator.comma")
+		separator = "comma"
 	case "\t":
-		return fault.Msg("intake.separator.tab")
+		separator = "tab"
 	}
-	return fault.Msg("intake.separator.semicolon")
+	return fault.Msg("intake.understood_text", "encoding", s.Encoding, "separator", fault.Msg("intake.separator."+separator))
 }
+
+func isZip(body []byte) bool { return bytes.HasPrefix(body, []byte("PK\x03\x04")) }
 
 // looksLikeText refuses what is known by its first bytes to be something else.
 func looksLikeText(body []byte) error {
@@ -101,10 +128,10 @@ func looksLikeText(body []byte) error {
 	}
 	starts := func(magic string) bool { return bytes.HasPrefix(body, []byte(magic)) }
 	switch {
-	case starts("PK\x03\x04") && bytes.Contains(body, []byte("xl/")):
-		return fault.Invalidf("intake.is_xlsx")
 	case starts("PK\x03\x04"), starts("PK\x05\x06"), starts("\x1f\x8b"), starts("7z\xbc\xaf\x27\x1c"), starts("Rar!"):
 		return fault.Invalidf("intake.is_zip")
+	case starts("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") && bytes.Contains(body, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")):
+		return fault.Invalidf("intake.is_encrypted")
 	case starts("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
 		return fault.Invalidf("intake.is_xls")
 	case starts("%PDF"):

@@ -22,7 +22,7 @@ func fixture(t *testing.T, name string) *intake.Sheet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := intake.Read(name, body)
+	s, err := intake.Read(name, body, intake.PeopleColumns)
 	if err != nil {
 		t.Fatalf("Read(%s) = %v", name, err)
 	}
@@ -155,7 +155,7 @@ func TestPairsThatCannotBe(t *testing.T) {
 		"a@x.example,,\n"+
 		"Ana Leão,b@x.example,liderado(a)\n"+
 		"a@x,b@x.example,direct report\n"+
-		"000001,b@x.example,self\n"))
+		"000001,b@x.example,self\n"), intake.PairColumns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestReadUnderstands(t *testing.T) {
 		{"one column", "code\n7\n", "UTF-8", ";", []string{"code"}, []intake.Row{{2, []string{"7"}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := intake.Read(`C:\Users\rh\pessoas.csv`, []byte(tt.body))
+			s, err := intake.Read(`C:\Users\rh\pessoas.csv`, []byte(tt.body), intake.PeopleColumns)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,9 +241,9 @@ func TestReadRefuses(t *testing.T) {
 		{"quotes left open", "code;name\n1;Ana\n2;\"Rui\n3;Eva\n", fault.Invalid, "In line 3, column 2, quotes open and do not close before the end of the file. Close them, or take them out."},
 		{"text after quotes", "code;name\n1;\"Ana\" Leão\n", fault.Invalid, "In line 2, column 2, there is text after the closing quotes. Quotes inside a cell are written twice: \"\"."},
 		{"a null character", "code;name\n1;A\x00na\n", fault.Invalid, "Line 2 has a null character, which text never has. The file is damaged or no CSV: export it again."},
-		{"a workbook", "PK\x03\x04........xl/workbook.xml", fault.Invalid, "This file is an Excel workbook (.xlsx). In Excel, use Save as, “CSV UTF-8 (comma delimited)”, and send the CSV."},
-		{"an old sheet", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", fault.Invalid, "This file is an old Excel sheet (.xls). In Excel, use Save as, “CSV UTF-8 (comma delimited)”, and send the CSV."},
-		{"a ZIP", "PK\x03\x04........pessoas.csv", fault.Invalid, "This file is compressed. Extract the CSV inside and send that."},
+		{"a workbook", "PK\x03\x04........xl/workbook.xml", fault.Invalid, "The file says that it is an Excel workbook (.xlsx), but does not open as one. Open it in Excel, save it again as .xlsx or CSV and send that."},
+		{"an old sheet", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", fault.Invalid, "This file is an old Excel sheet (.xls). In Excel, use Save as, “Excel Workbook (.xlsx)”, and send the new one."},
+		{"a ZIP", "PK\x03\x04........pessoas.csv", fault.Invalid, "This file is compressed. Extract the sheet inside and send that."},
 		{"a PDF", "%PDF-1.7", fault.Invalid, "This file is a PDF. Ask whoever made it for the same data as CSV."},
 		{"a picture", "\x89PNG\r\n", fault.Invalid, "This file is a picture. Send the data as CSV."},
 		{"a web page", "\r\n<HTML><table>", fault.Invalid, "This file is a web page, whatever its name says. Open it in Excel, save it as CSV and send the CSV."},
@@ -252,7 +252,7 @@ func TestReadRefuses(t *testing.T) {
 		{"two encodings in one file", "código;admissão\n1;João\n2;Jos\xe9\n", fault.Invalid, "Most of the file is UTF-8, but line 3 is not. It looks like two files put together: save all of it as “CSV UTF-8”."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := intake.Read("x.csv", []byte(tt.body))
+			_, err := intake.Read("x.csv", []byte(tt.body), intake.PeopleColumns)
 			if fault.KindOf(err) != tt.kind {
 				t.Fatalf("Read() = %v, want kind %v", err, tt.kind)
 			}
@@ -277,7 +277,7 @@ func TestDateOrder(t *testing.T) {
 		{"the same both ways", "05/05/2024", intake.OrderDMY},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := intake.Read("x.csv", []byte("code;name;admissão\n1;Ana;"+strings.ReplaceAll(tt.dates, " ", "\n1;Ana;")))
+			s, err := intake.Read("x.csv", []byte("code;name;admissão\n1;Ana;"+strings.ReplaceAll(tt.dates, " ", "\n1;Ana;")), intake.PeopleColumns)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -342,7 +342,7 @@ func TestNamesThatDeceive(t *testing.T) {
 		{"a lost letter", "Jos\ufffd", "�"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := intake.Read("x.csv", []byte("code;name\n1;"+tt.cell))
+			s, err := intake.Read("x.csv", []byte("code;name\n1;"+tt.cell), intake.PeopleColumns)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -372,7 +372,7 @@ func TestAnExportComesBackAsItWas(t *testing.T) {
 			t.Errorf("%s left as a formula:\n%s", cell, out.String())
 		}
 	}
-	s, err := intake.Read("x.csv", out.Bytes())
+	s, err := intake.Read("x.csv", out.Bytes(), intake.PeopleColumns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestAnExportComesBackAsItWas(t *testing.T) {
 }
 
 func TestRejectsComeBackWithoutTheirReasons(t *testing.T) {
-	s, err := intake.Read("x.csv", []byte("code;name;x\n1;Ana\n2;Rui;3;4\n"))
+	s, err := intake.Read("x.csv", []byte("code;name;x\n1;Ana\n2;Rui;3;4\n"), intake.PeopleColumns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,7 +442,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := intake.Read("f", body)
+		s, err := intake.Read("f", body, intake.PeopleColumns)
 		if err != nil {
 			if fault.KindOf(err) == fault.Internal {
 				t.Fatalf("not a fault: %v", err)
@@ -461,7 +461,7 @@ func FuzzRead(f *testing.F) {
 		if err := intake.WriteCSV(&out, rows); err != nil {
 			t.Fatal(err)
 		}
-		again, err := intake.Read("f", out.Bytes())
+		again, err := intake.Read("f", out.Bytes(), intake.PeopleColumns)
 		if err != nil {
 			t.Fatalf("our own export is refused: %v", err)
 		}

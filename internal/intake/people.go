@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -153,6 +154,9 @@ func (p *peopleReader) date(f Field) *time.Time {
 	if !ok {
 		return nil
 	}
+	if p.sheet.Workbook() {
+		*v = workbookDay(*v)
+	}
 	day, why := parseDate(*v, p.order)
 	if why.Key != "" {
 		p.refuse(f, *v, why)
@@ -239,11 +243,18 @@ func (l *lineReader) text(f Field) (*string, bool) {
 	return &v, true
 }
 
+// formulaErrors are what a spreadsheet shows where a formula found nothing.
+var formulaErrors = []string{"#N/A", "#N/D", "#REF!", "#VALUE!", "#VALOR!", "#DIV/0!", "#NAME?", "#NOME?", "#NULL!", "#NULO!", "#NUM!", "#NÚM!"}
+
 // clean reports whether a value can be kept: every character can be seen and
 // is whole, and there are not too many.
 func (l *lineReader) clean(f Field, at int, v string, max int) bool {
 	if why, ok := CheckLine(v); !ok {
 		l.refuseAt(f, at, v, why)
+		return false
+	}
+	if slices.Contains(formulaErrors, v) {
+		l.refuseAt(f, at, v, fault.Msg("intake.formula_error"))
 		return false
 	}
 	if n := utf8.RuneCountInString(v); n > max {
