@@ -131,8 +131,10 @@ func (w *world) pages() map[string][]look {
 		"/cycles/{id}/decisions":          hr(cycle(w.active, "/decisions")),
 		"/cycles/{id}/requests":           hr(cycle(w.active, "/requests")),
 		"/cycles/{id}/requests/{request}": append(hr(cycle(w.active, fmt.Sprintf("/requests/%d", w.request))), refused(hrManager, cycle(w.active, fmt.Sprintf("/requests/%d", w.request)), `document.querySelector("main [name=decision]").value = "refuse", `+send)),
-		"/cycles/{id}/closure":            hr(cycle(w.active, "/closure")),
-		"/cycles/{id}/cancellation":       append(hr(cycle(w.active, "/cancellation")), refused(hrManager, cycle(w.active, "/cancellation"), send)),
+		"/cycles/{id}/results": append(hr(cycle(w.draft, "/results"), cycle(w.active, "/results"), cycle(w.closed, "/results")),
+			refused(hrManager, cycle(w.draft, "/results"), `document.querySelector("[name=weight-self]").value = "x", `+send)),
+		"/cycles/{id}/closure":      hr(cycle(w.active, "/closure")),
+		"/cycles/{id}/cancellation": append(hr(cycle(w.active, "/cancellation")), refused(hrManager, cycle(w.active, "/cancellation"), send)),
 
 		"/deliveries":                   append(hr("/deliveries", "/deliveries?state=accepted", "/deliveries?state=handout", "/deliveries?q=ningu%C3%A9m"), look{who: admin, path: "/deliveries"}),
 		"/deliveries/retry":             hr("/deliveries/retry"),
@@ -152,7 +154,8 @@ func (w *world) pages() map[string][]look {
 
 // world is what the demo holds for each page to show.
 type world struct {
-	active, draft, empty, held  int64 // cycles
+	active, draft, empty        int64 // cycles
+	held, closed                int64
 	pair, participant           int64 // of the draft
 	failed, delivered, handout  int64 // messages
 	review, submitted, complete int64 // of who came by the link
@@ -242,7 +245,7 @@ func newWorld(t *testing.T, p *product) *world {
 	return w
 }
 
-// hold activates a cycle whose messages are held, and pauses a lane.
+// hold activates a cycle whose messages are held and one that ends, and pauses a lane.
 func (w *world) hold(t *testing.T, p *product) {
 	t.Helper()
 	db := p.database(t)
@@ -256,28 +259,29 @@ func (w *world) hold(t *testing.T, p *product) {
 		t.Fatal(err)
 	}
 	by := policy.Actor{TenantID: one[int64](t, db, `SELECT min(id) FROM tenants`), PersonID: one[int64](t, db, `SELECT id FROM people WHERE email = $1`, hrManager), Roles: []policy.Role{policy.HRManager}}
-	w.held = one[int64](t, db, `
-		WITH held AS (
-			UPDATE tenants
-			SET hold_minutes = 60
-			WHERE id = $1
-		), made AS (
+	if _, err := db.Exec(t.Context(), `UPDATE tenants SET hold_minutes = 60 WHERE id = $1`, by.TenantID); err != nil {
+		t.Fatal(err)
+	}
+	for name, id := range map[string]*int64{"Ciclo retido": &w.held, "Ciclo encerrado": &w.closed} {
+		*id = one[int64](t, db, `
 			INSERT INTO cycles (tenant_id, name, form_version_id, due_at, due_zone, owner_id)
-			SELECT tenant_id, 'Ciclo retido', form_version_id, due_at, due_zone, owner_id
+			SELECT tenant_id, $2, form_version_id, due_at, due_zone, owner_id
 			FROM cycles
-			WHERE id = $2
-			RETURNING id
-		)
-		SELECT id FROM made`, by.TenantID, w.draft)
-	for _, sql := range []string{
-		`INSERT INTO participants (tenant_id, cycle_id, person_id, source) VALUES ($1, $2, $3, 'page')`,
-		`INSERT INTO evaluations (tenant_id, cycle_id, reviewee_id, reviewer_id, kind, source) VALUES ($1, $2, $3, $3, 'self', 'page')`,
-	} {
-		if _, err := db.Exec(t.Context(), sql, by.TenantID, w.held, w.participant); err != nil {
+			WHERE id = $1
+			RETURNING id`, w.draft, name)
+		for _, sql := range []string{
+			`INSERT INTO participants (tenant_id, cycle_id, person_id, source) VALUES ($1, $2, $3, 'page')`,
+			`INSERT INTO evaluations (tenant_id, cycle_id, reviewee_id, reviewer_id, kind, source) VALUES ($1, $2, $3, $3, 'self', 'page')`,
+		} {
+			if _, err := db.Exec(t.Context(), sql, by.TenantID, *id, w.participant); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.ActivateCycle(t.Context(), by, *id); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.ActivateCycle(t.Context(), by, w.held); err != nil {
+	if _, err := s.CloseCycle(t.Context(), by, w.closed); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.PauseSending(t.Context(), by, outbox.QueueMail, "conferindo os endereços"); err != nil {

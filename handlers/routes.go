@@ -155,6 +155,8 @@ func (h *Handlers) Routes() http.Handler {
 			r.Get("/cycles/{id}/requests", h.page(h.listRequests))
 			r.Get("/cycles/{id}/requests/{request}", h.page(h.showRequest))
 			r.Post("/cycles/{id}/requests/{request}", h.page(h.answerRequest))
+			r.Get("/cycles/{id}/results", h.page(h.showResults))
+			r.Post("/cycles/{id}/results", h.page(h.setScoring))
 			r.Get("/cycles/{id}/closure", h.page(h.showClosure))
 			r.Post("/cycles/{id}/closure", h.page(h.closeCycle))
 			r.Get("/cycles/{id}/cancellation", h.page(h.showCancellation))

@@ -179,6 +179,8 @@ var asks = []ask{
 	{"GET /cycles/{id}/requests", active, hrReads, nil},
 	{"GET /cycles/{id}/requests/{request}", request, hrReads, nil},
 	{"POST /cycles/{id}/requests/{request}", request, hrRefused, nil},
+	{"GET /cycles/{id}/results", draft, hrReads, nil},
+	{"POST /cycles/{id}/results", draft, hrRefused, nil},
 	{"GET /cycles/{id}/closure", active, hrReads, nil},
 	{"POST /cycles/{id}/closure", active, hrWrites, nil},
 	{"GET /cycles/{id}/cancellation", active, hrReads, nil},

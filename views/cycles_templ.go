@@ -779,6 +779,7 @@ const (
 	TabRoster    CycleTab = "roster"
 	TabRehearsal CycleTab = "rehearsal"
 	TabProgress  CycleTab = "progress"
+	TabResults   CycleTab = "results"
 )
 
 // cyclePage is a page of one cycle: its head, its tabs, and the part.
@@ -884,7 +885,7 @@ func cycleTabs(ctx context.Context, h appraisal.CycleHead, at CycleTab) []Tab {
 		if h.Blockers > 0 {
 			rehearsal.Count, rehearsal.Tone = N(ctx, "rehearsal.blockers", h.Blockers), Bad
 		}
-		return append(tabs, rehearsal)
+		return append(tabs, rehearsal, resultsTab(ctx, h, at))
 	}
 	if h.ActivatedAt == nil { // cancelled as a draft: nothing was ever asked
 		return tabs
@@ -893,7 +894,11 @@ func cycleTabs(ctx context.Context, h appraisal.CycleHead, at CycleTab) []Tab {
 	if h.Failed > 0 {
 		messages.Count, messages.Tone = N(ctx, "cycle.failures", h.Failed), Bad
 	}
-	return append(tabs, Tab{Text: T(ctx, "cycle.tab.progress"), URL: cycleURL(h.ID, "progress"), Current: at == TabProgress}, messages)
+	return append(tabs, Tab{Text: T(ctx, "cycle.tab.progress"), URL: cycleURL(h.ID, "progress"), Current: at == TabProgress}, messages, resultsTab(ctx, h, at))
+}
+
+func resultsTab(ctx context.Context, h appraisal.CycleHead, at CycleTab) Tab {
+	return Tab{Text: T(ctx, "cycle.tab.results"), URL: cycleURL(h.ID, "results"), Current: at == TabResults}
 }
 
 // editAction leads to the terms of a draft.
@@ -981,7 +986,7 @@ func cycleAsk(h appraisal.CycleHead, a Ask) templ.Component {
 			var templ_7745c5c3_Var37 string
 			templ_7745c5c3_Var37, templ_7745c5c3_Err = templruntime.NewAttributeExpression(templ.SafeURL(a.Act)).ResolveURL(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/cycles.templ`, Line: 328, Col: 75}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/cycles.templ`, Line: 333, Col: 75}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var37)
 			if templ_7745c5c3_Err != nil {

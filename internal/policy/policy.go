@@ -109,6 +109,7 @@ const (
 	ActivateCycle   Act = "cycle.activate"
 	CloseCycle      Act = "cycle.close" // close and cancel
 	PrintSlips      Act = "slips.print" // their codes open reviews: the IT admin never reads answers
+	SeeResult       Act = "result.see"  // somebody's figures, before they are released
 	SeeMessages     Act = "messages.see"
 	PauseSending    Act = "sending.pause" // and resume
 	MendMessages    Act = "messages.mend" // retry, cancel, correct the address, hand over
@@ -187,6 +188,7 @@ var table = map[Act]rule{
 	ActivateCycle:   roles(HRManager),
 	CloseCycle:      roles(HRManager),
 	PrintSlips:      roles(HRManager),
+	SeeResult:       roles(HRManager),
 	SeeMessages:     messages,
 	PauseSending:    roles(Admin, HRManager),
 	MendMessages:    messages,
@@ -199,7 +201,7 @@ var byLink = map[Act]bool{WriteEvaluation: true, SeeEvaluation: true}
 
 // aboutOneself lists what nobody may do where the object is about them, unless
 // it is their own work (a self-review): no role opens it.
-var aboutOneself = map[Act]bool{SeeEvaluation: true, WriteEvaluation: true, GrantRoles: true}
+var aboutOneself = map[Act]bool{SeeEvaluation: true, WriteEvaluation: true, GrantRoles: true, SeeResult: true}
 
 // hides lists the acts whose object does not exist for who may not: a review
 // that is another's, a person out of scope.

@@ -40,6 +40,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		{EditCycle, mine, []string{"HR manager"}, false},
 		{ActivateCycle, theirs, []string{"HR manager"}, false},
 		{CloseCycle, mine, []string{"HR manager"}, false},
+		{SeeResult, 0, []string{"HR manager"}, false},
 		{SeeMessages, mine, []string{"admin", "HR manager"}, false},
 		{SeeMessages, theirs, []string{"admin"}, false},
 		{PauseSending, 0, []string{"admin", "HR manager"}, false},
