@@ -79,6 +79,7 @@ func tallyMessages(ctx context.Context, tx pgx.Tx, tenant, cycle int64) (m appra
 		FROM outbox_events
 		WHERE tenant_id = @tenant
 		  AND cycle_id = @cycle
+		  AND created_at <= (SELECT activated_at FROM cycles WHERE tenant_id = @tenant AND id = @cycle)
 		  AND event_type = 'evaluation.assigned'`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle}).
 		Scan(&m.Total, &m.Accepted, &m.Handed, &m.Queued, &m.Retrying, &m.ToHand, &m.Failed, &m.Cancelled, &m.Next)
 	if err != nil {
@@ -188,7 +189,12 @@ func countWaiting(ctx context.Context, tx pgx.Tx, p *appraisal.Progress) error {
 			WHERE tenant_id = @tenant
 			  AND cycle_id = @cycle
 			  AND answered_at IS NULL
-		)`, pgx.NamedArgs{"tenant": p.Head.TenantID, "cycle": p.Head.ID, "zone": p.Head.DueZone}).Scan(&p.Decisions, &p.Requests)
+		), EXISTS (
+			SELECT FROM outbox_events
+			WHERE tenant_id = @tenant
+			  AND cycle_id = @cycle
+			  AND queue = 'handout'
+		)`, pgx.NamedArgs{"tenant": p.Head.TenantID, "cycle": p.Head.ID, "zone": p.Head.DueZone}).Scan(&p.Decisions, &p.Requests, &p.Slips)
 	if err != nil {
 		return fmt.Errorf("count what waits in cycle %d: %w", p.Head.ID, err)
 	}

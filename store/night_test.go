@@ -328,8 +328,11 @@ func TestBadReassignments(t *testing.T) {
 		_, err := n.ReassignEvaluation(ctx, tt.by, n.cycle, tt.id, store.NewReviewer{Reviewer: tt.to})
 		expect(t, tt.name, err, tt.want)
 	}
-	if got := storetest.One[string](t, n.pool, `SELECT string_agg(queue, ',') FROM outbox_events WHERE event_type = 'evaluation.reassigned'`); got != outbox.QueueHandout {
+	if got := storetest.One[string](t, n.pool, `SELECT string_agg(event_type || ' ' || queue, ',') FROM outbox_events WHERE person_id = $1`, n.company.People[10]); got != "evaluation.assigned handout" {
 		t.Errorf("without an address it goes by %s", got)
+	}
+	if receipt, err := n.Receipt(ctx, hr, n.cycle); err != nil || receipt.Messages.Total != receipt.Did.Events {
+		t.Errorf("the receipt counts a later slip: %+v (%v)", receipt, err)
 	}
 }
 

@@ -181,8 +181,24 @@ func handOverDraft(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, from, to i
 }
 
 // askLate owes a reviewer the message that one more review is theirs, by mail
-// or on paper. Who was never asked in this cycle finds their link in it.
+// or on paper. Who was never asked in this cycle finds their link in it, or gets
+// a slip as the others have.
 func (s *Store) askLate(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, change, reviewer, reviewee, colleague int64) (handout bool, err error) {
+	tag, err := tx.Exec(ctx, `
+		INSERT INTO outbox_events (tenant_id, queue, event_type, aggregate_id, payload)
+		SELECT p.tenant_id, @handout, @kind, @cycle, jsonb_build_object('reviewer_id', p.id, 'cycle_id', @cycle::bigint, 'evaluations', 1)
+		FROM people p
+		WHERE p.tenant_id = @tenant
+		  AND p.id = @reviewer
+		  AND p.email IS NULL
+		ON CONFLICT (tenant_id, event_type, aggregate_id, (payload ->> 'reviewer_id')) WHERE event_type = 'evaluation.assigned' DO NOTHING`,
+		pgx.NamedArgs{"tenant": c.TenantID, "cycle": c.ID, "reviewer": reviewer, "kind": outbox.EvaluationAssigned, "handout": outbox.QueueHandout})
+	if err != nil {
+		return false, fmt.Errorf("owe person %d a slip: %w", reviewer, err)
+	}
+	if tag.RowsAffected() == 1 {
+		return true, nil
+	}
 	var queue string
 	err = tx.QueryRow(ctx, `
 		INSERT INTO outbox_events (tenant_id, queue, event_type, aggregate_id, payload, traceparent)

@@ -179,7 +179,7 @@ func ProgressPage(l List, p appraisal.Progress) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = cyclePage(p.Head, TabProgress, Page{Title: T(ctx, "cycle.tab.progress"), Refresh: refreshAfter(p.Messages)}, progressActions(p.Head, p.Messages.ToHand+p.Messages.Handed > 0)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = cyclePage(p.Head, TabProgress, Page{Title: T(ctx, "cycle.tab.progress"), Refresh: refreshAfter(p.Messages)}, progressActions(p.Head, p.Slips || p.Messages.ToHand+p.Messages.Handed > 0)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -59,6 +59,7 @@ type Progress struct {
 	Then        map[State]int // of what the activation opened
 	Decisions   int           // evaluations whose people have left
 	Requests    int           // for more time, not answered yet
+	Slips       bool          // somebody was asked on paper
 	Departments []DepartmentProgress
 	Missing     []Missing
 	MissingAll  int      // reviewers who still owe something
