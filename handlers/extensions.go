@@ -33,7 +33,7 @@ func (h *Handlers) extendDeadline(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	to := store.NewDeadline{Wall: in.Wall("day", "time"), People: in.IDs("id"), Reason: in.Text("reason", 500)}
+	to := store.NewDeadline{Wall: in.Wall("day", "time"), People: in.IDs("id"), Reason: in.Text("why", 500)}
 	var done appraisal.Extended
 	if err = in.Faults(); err == nil {
 		done, err = h.store.ExtendDeadline(r.Context(), actor(r), id, to)

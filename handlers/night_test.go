@@ -74,18 +74,18 @@ func TestTheDeadlineIsExtendedOnTheScreens(t *testing.T) {
 		says string
 	}{
 		{"nothing", nil, "Novo prazo: dia"},
-		{"no day", []string{"day", "amanhã", "time", "23:59", "reason", "chuvas"}, `value="amanhã"`},
-		{"no time", []string{"day", day(60), "time", "25h", "reason", "chuvas"}, `value="25h"`},
-		{"a day that is past", []string{"day", "2020-01-01", "time", "23:59", "reason", "chuvas"}, "já passou"},
-		{"no later than it is", []string{"day", day(2), "time", "23:59", "reason", "chuvas"}, "O prazo já é"},
+		{"no day", []string{"day", "amanhã", "time", "23:59", "why", "chuvas"}, `value="amanhã"`},
+		{"no time", []string{"day", day(60), "time", "25h", "why", "chuvas"}, `value="25h"`},
+		{"a day that is past", []string{"day", "2020-01-01", "time", "23:59", "why", "chuvas"}, "já passou"},
+		{"no later than it is", []string{"day", day(2), "time", "23:59", "why", "chuvas"}, "O prazo já é"},
 		{"somebody forged", []string{"day", day(60), "time", "23:59", "id", "x"}, ""},
-		{"a reason without end", []string{"day", day(60), "time", "23:59", "reason", strings.Repeat("a", 501)}, "500"},
+		{"a reason without end", []string{"day", day(60), "time", "23:59", "why", strings.Repeat("a", 501)}, "500"},
 	} {
 		if a := hr.post(at, tt.send...); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, tt.says) {
 			t.Errorf("%s: %d\n%s", tt.name, a.status, a.body)
 		}
 	}
-	a := hr.post(at, "day", day(60), "time", "18:30", "id", carla, "reason", "férias").want(t, http.StatusSeeOther)
+	a := hr.post(at, "day", day(60), "time", "18:30", "id", carla, "why", "férias").want(t, http.StatusSeeOther)
 	hr.get(a.location).want(t, http.StatusOK, "O prazo agora é", "18:30", "1 pessoa será avisada", "prazo próprio")
 	v.byLink(v.cycle, 2).get("/reviews").want(t, http.StatusOK, "18:30")
 	if a := v.byLink(v.cycle, 1).get("/reviews").want(t, http.StatusOK); strings.Contains(a.body, "18:30") {

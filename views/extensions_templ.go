@@ -305,7 +305,7 @@ func extensionBody(e Extension, f Form) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = AreaField(f, Field{Name: "reason", Label: T(ctx, "extension.reason"), Help: T(ctx, "extension.reason_help"), Optional: true, Attrs: templ.Attributes{"maxlength": "500", "rows": "2"}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = AreaField(f, Field{Name: "why", Label: T(ctx, "extension.reason"), Help: T(ctx, "extension.reason_help"), Optional: true, Attrs: templ.Attributes{"maxlength": "500", "rows": "2"}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
