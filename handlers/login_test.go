@@ -81,7 +81,10 @@ func TestSignInSlowsDownAndForgets(t *testing.T) {
 	for range store.SignInTries {
 		s.browser().post("/login", "email", email, "password", "not this one").want(t, http.StatusUnprocessableEntity)
 	}
-	s.browser().post("/login", "email", email, "password", password).want(t, http.StatusTooManyRequests, "Espere 15 minutos", `value="`+email+`"`)
+	slowed := s.browser().post("/login", "email", email, "password", password).want(t, http.StatusTooManyRequests, "Espere 15 minutos", `value="`+email+`"`)
+	if slowed.header.Get("Retry-After") == "" {
+		t.Error("a browser is not told when to try again")
+	}
 	s.browser().post("/login", "email", other, "password", password).want(t, http.StatusSeeOther) // the office goes on
 	storetest.Exec(t, s.pool, `
 		UPDATE sign_in_attempts

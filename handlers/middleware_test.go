@@ -257,7 +257,9 @@ func TestLanguageAndTheme(t *testing.T) {
 	b.get("/login").want(t, http.StatusOK, `<html lang="en" data-theme="dark">`)
 	b.post("/theme", "theme", "auto", "next", "/login").want(t, http.StatusSeeOther)
 	b.get("/login").want(t, http.StatusOK, `<html lang="en">`)
-	b.get("/language").want(t, http.StatusMethodNotAllowed)
+	if got := b.get("/language").want(t, http.StatusMethodNotAllowed).header.Get("Allow"); got != "POST" {
+		t.Errorf("GET /language is told to use %q", got)
+	}
 
 	in := s.as(s.company.HR)
 	in.post("/language", "locale", "en", "next", "/").want(t, http.StatusSeeOther)

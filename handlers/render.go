@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+	"github.com/go-chi/chi/v5"
 
 	"ciclo/internal/fault"
 	"ciclo/internal/i18n"
@@ -89,10 +90,15 @@ func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if kind == fault.Internal {
 		h.log.ErrorContext(r.Context(), "request failed", "err", err, "request_id", requestID(r), "route", route(r))
 	}
+	comeBackLater(w, kind)
+	h.answerProblem(w, r, statuses[kind], titles[kind], problemWords(r.Context(), err))
+}
+
+// comeBackLater says when a refusal that passes may be over.
+func comeBackLater(w http.ResponseWriter, kind fault.Kind) {
 	if kind == fault.Busy || kind == fault.TooMany {
 		w.Header().Set("Retry-After", "60")
 	}
-	h.answerProblem(w, r, statuses[kind], titles[kind], problemWords(r.Context(), err))
 }
 
 // problemWords says a failure in the reader's language, fields included.
@@ -174,6 +180,7 @@ func (h *Handlers) showList(w http.ResponseWriter, r *http.Request, l views.List
 // refuse answers a form that cannot be accepted: the same form, with what was
 // typed and what is wrong.
 func (h *Handlers) refuse(w http.ResponseWriter, r *http.Request, err error, page, fragment templ.Component) error {
+	comeBackLater(w, fault.KindOf(err))
 	return h.render(w, r, statusOf(err), page, fragment)
 }
 
@@ -242,6 +249,22 @@ func (h *Handlers) notFound(http.ResponseWriter, *http.Request) error {
 }
 
 func (h *Handlers) methodNotAllowed(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Allow", strings.Join(allowed(r), ", "))
 	h.answerProblem(w, r, http.StatusMethodNotAllowed, "error.method_title", i18n.T(r.Context(), "error.method"))
 	return nil
+}
+
+// allowed lists what may be asked of the request's address.
+func allowed(r *http.Request) (methods []string) {
+	routes := chi.RouteContext(r.Context()).Routes
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		as := m
+		if m == http.MethodHead { // answered wherever GET is
+			as = http.MethodGet
+		}
+		if routes.Match(chi.NewRouteContext(), as, r.URL.Path) {
+			methods = append(methods, m)
+		}
+	}
+	return methods
 }
