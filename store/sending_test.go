@@ -47,6 +47,15 @@ func TestNothingIsClaimedWhileALaneIsPaused(t *testing.T) {
 	if swept, err := s.Sweep(t.Context()); err != nil || swept.Woken != 0 {
 		t.Errorf("the sweep wakes %d drains of a paused lane (%v)", swept.Woken, err)
 	}
+	standing, err := s.OutboxStanding(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range standing {
+		if q.OldestDue != 0 {
+			t.Errorf("%s counts as due for %s while it is paused", q.Queue, q.OldestDue)
+		}
+	}
 	st, err := s.Sending(t.Context(), company.HR)
 	if err != nil {
 		t.Fatal(err)

@@ -175,7 +175,7 @@ func (s *Store) topUp(ctx context.Context, tx pgx.Tx, q floorKey) (int, error) {
 
 // Standing is how many events of a queue stand at a status, over all
 // organisations, and how long the first of those that wait for a worker has been
-// due. Hand-outs wait for a person, and are never due.
+// due. Hand-outs and what is paused wait for a person, and are never due.
 type Standing struct {
 	Queue     string
 	Status    outbox.Status
@@ -187,17 +187,19 @@ type Standing struct {
 func (s *Store) OutboxStanding(ctx context.Context) ([]Standing, error) {
 	rows, err := s.pool.Query(ctx, `
 		WITH counted AS (
-			SELECT queue, status, count(*) AS events, min(available_at) FILTER (WHERE status = 'pending' AND queue <> @handout) AS first
-			FROM outbox_events
-			WHERE status IN ('pending', 'processing', 'failed')
-			GROUP BY queue, status
+			SELECT e.queue, e.status, count(*) AS events,
+			       min(e.available_at) FILTER (WHERE e.status = 'pending' AND e.queue <> @handout AND p.queue IS NULL) AS first
+			FROM outbox_events e
+			LEFT JOIN queue_pauses p ON p.tenant_id = e.tenant_id AND p.queue = CASE WHEN e.queue = @alone THEN @mail ELSE e.queue END
+			WHERE e.status IN ('pending', 'processing', 'failed')
+			GROUP BY e.queue, e.status
 		)
 		SELECT q.queue, st.status, coalesce(c.events, 0), greatest(0, coalesce(extract(epoch FROM now() - c.first), 0))::float8
 		FROM unnest(@queues::text[]) AS q (queue)
 		CROSS JOIN unnest(ARRAY['pending', 'processing', 'failed']) AS st (status)
 		LEFT JOIN counted c ON c.queue = q.queue AND c.status = st.status
 		ORDER BY q.queue, st.status`,
-		pgx.NamedArgs{"handout": outbox.QueueHandout, "queues": []string{outbox.QueueMail, outbox.QueueMailNow, outbox.QueueAlone, outbox.QueueHandout}})
+		pgx.NamedArgs{"handout": outbox.QueueHandout, "alone": outbox.QueueAlone, "mail": outbox.QueueMail, "queues": []string{outbox.QueueMail, outbox.QueueMailNow, outbox.QueueAlone, outbox.QueueHandout}})
 	if err != nil {
 		return nil, fmt.Errorf("count the outbox: %w", err)
 	}
