@@ -30,12 +30,25 @@ func (h *Handlers) showPerson(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return h.personPage(w, r, id, views.Form{}, nil)
+}
+
+// personPage shows a person; a refused form of theirs comes with what was typed.
+func (h *Handlers) personPage(w http.ResponseWriter, r *http.Request, id int64, form views.Form, refusal error) error {
 	p, err := h.store.Person(r.Context(), actor(r), id)
 	if err != nil {
 		return err
 	}
-	return h.show(w, r, views.PersonPage(views.Person{PersonRow: views.PersonRow(p.ListedPerson), Unit: p.Unit, CostCentre: p.CostCentre,
-		Locale: p.Locale, Attributes: p.Attributes, Roles: p.Roles, Reports: personRows(p.Reports), Access: accessOf(p.Access)}), nil)
+	leaves, err := h.leavesOf(r, id, form)
+	if err != nil {
+		return err
+	}
+	page := views.PersonPage(views.Person{PersonRow: views.PersonRow(p.ListedPerson), Unit: p.Unit, CostCentre: p.CostCentre,
+		Locale: p.Locale, Attributes: p.Attributes, Roles: p.Roles, Reports: personRows(p.Reports), Leaves: leaves, Access: accessOf(p.Access)})
+	if refusal != nil {
+		return h.refuse(w, r, refusal, page, nil)
+	}
+	return h.show(w, r, page, nil)
 }
 
 func accessOf(a *store.Access) *views.Access {

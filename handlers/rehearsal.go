@@ -9,6 +9,7 @@ import (
 	"ciclo/internal/appraisal"
 	"ciclo/internal/fault"
 	"ciclo/internal/i18n"
+	"ciclo/internal/outbox"
 	"ciclo/store"
 	"ciclo/views"
 )
@@ -37,7 +38,7 @@ func (h *Handlers) rehearsalPage(w http.ResponseWriter, r *http.Request, refusal
 		return h.redirect(w, r, cycleURL(id, ""))
 	}
 	l.Total = rehearsal.Total
-	shown := views.Rehearsed{Rehearsal: rehearsal, List: l}
+	shown := views.Rehearsed{Rehearsal: rehearsal, List: l, Keys: blockerKeys(rehearsal.Blockers)}
 	if f := fault.As(refusal); f != nil {
 		shown.Problem = &f.Message
 	}
@@ -49,6 +50,70 @@ func (h *Handlers) rehearsalPage(w http.ResponseWriter, r *http.Request, refusal
 		return h.refuse(w, r, refusal, views.RehearsalPage(shown), views.RehearsalPanel(shown))
 	}
 	return h.showList(w, r, l, views.RehearsalPage(shown), views.RehearsalPanel(shown))
+}
+
+func blockerKeys(blockers []appraisal.Blocker) []string {
+	keys := make([]string, len(blockers))
+	for i, b := range blockers {
+		keys[i] = store.BlockerKey(b)
+	}
+	return keys
+}
+
+// keepRehearsal answers POST /cycles/{id}/rehearsal: the map is as it should be
+// now, and what changes from here on is told.
+func (h *Handlers) keepRehearsal(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "id")
+	if err != nil {
+		return err
+	}
+	if err := h.store.KeepRehearsal(r.Context(), actor(r), id); err != nil {
+		return err
+	}
+	h.say(r, "rehearsal.kept")
+	return h.redirect(w, r, cycleURL(id, "rehearsal"))
+}
+
+// listRehearsalChanges answers GET /cycles/{id}/rehearsal/changes.
+func (h *Handlers) listRehearsalChanges(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "id")
+	if err != nil {
+		return err
+	}
+	l, err := listQuery(r)
+	if err != nil {
+		return err
+	}
+	head, last, err := h.store.RehearsalChanges(r.Context(), actor(r), id, pageOf(l))
+	if err != nil {
+		return err
+	}
+	if last != nil {
+		l.Total = last.Total()
+	}
+	return h.showList(w, r, l, views.RehearsalChangesPage(l, head, last), nil)
+}
+
+// sendSample answers POST /cycles/{id}/rehearsal/sample.
+func (h *Handlers) sendSample(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "id")
+	if err != nil {
+		return err
+	}
+	in, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	reviewer := in.ID("reviewer")
+	if err := in.Faults(); err != nil {
+		return err
+	}
+	address, err := h.store.SendSample(r.Context(), actor(r), id, reviewer)
+	if err != nil {
+		return err
+	}
+	h.say(r, "sample.sent", "address", address)
+	return h.redirect(w, r, cycleURL(id, "rehearsal")+"?reviewer="+formatID(reviewer)+"#mail-title")
 }
 
 // sampleMail heads the message that the reviewer asked for would get; nil while
@@ -82,7 +147,7 @@ func sampleLocale(inv store.SampleInvitation, asked string) i18n.Locale {
 
 // sampleOf is what the relay would say, with a link that opens nothing.
 func (h *Handlers) sampleOf(locale i18n.Locale, inv store.SampleInvitation) views.Mail {
-	inv.Path = "/r/exemplo"
+	inv.Path = outbox.SamplePath
 	m, _ := views.MailOf(locale, inv.Letter, h.URL(""))
 	return m
 }
@@ -115,7 +180,7 @@ func (h *Handlers) listConcerns(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	about := chi.URLParam(r, "about")
-	if !slices.Contains([]string{appraisal.AboutAddress, appraisal.AboutElsewhere, appraisal.AboutManager}, about) {
+	if !slices.Contains([]string{appraisal.AboutAddress, appraisal.AboutElsewhere, appraisal.AboutManager, appraisal.AboutLeave}, about) {
 		return fault.NotFoundf("fault.not_found")
 	}
 	l, err := listQuery(r)

@@ -112,6 +112,8 @@ var asks = []ask{
 	{"POST /settings/holidays/{day}/removal", dayOff, [6]int{303, 403, 403, 303, 403, 403}, nil},
 	{"GET /settings/roles", nil, adminOnly, nil},
 	{"GET /settings/audit", nil, adminOnly, nil},
+	{"POST /people/{id}/leave", person, [6]int{303, 403, 403, 422, 422, 404}, []string{"kind", "sick"}},
+	{"POST /people/{id}/leave/{leave}/removal", leave, bothWrite, nil},
 
 	{"GET /forms", nil, [6]int{303, 403, 303, 200, 200, 200}, nil},
 	{"GET /forms/draft", nil, ownLists, nil},
@@ -150,7 +152,12 @@ var asks = []ask{
 	{"POST /cycles/{id}/inclusions/{person}", excluded, hrWrites, nil},
 	{"GET /cycles/{id}/rehearsal", draft, hrReads, nil},
 	{"GET /cycles/{id}/rehearsal/mail", draft, hrReads, nil},
+	{"POST /cycles/{id}/rehearsal", draft, hrWrites, nil},
+	{"GET /cycles/{id}/rehearsal/changes", draft, hrReads, nil},
+	{"POST /cycles/{id}/rehearsal/sample", draft, [6]int{303, 403, 403, 403, 404, 404}, []string{"reviewer", "999999999"}},
 	{"GET /cycles/{id}/rehearsal/{about}", concern, hrReads, nil},
+	{"GET /cycles/{id}/mending", draft, [6]int{303, 403, 303, 403, 303, 404}, nil},
+	{"POST /cycles/{id}/mending", draft, [6]int{303, 403, 403, 403, 422, 404}, []string{"act", "exclude", "all", "without_reviewer"}},
 	{"GET /cycles/{id}/activation", draft, hrReads, nil},
 	{"POST /cycles/{id}/activation", draft, hrWrites, nil},
 	{"GET /cycles/{id}/activation/undo", active, hrReads, nil},
@@ -314,6 +321,15 @@ func dayOff(w *town) []any {
 		w.t.Fatal(err)
 	}
 	return []any{day.Format(time.DateOnly)}
+}
+
+// leave is one that the employee's colleague is on.
+func leave(w *town) []any {
+	w.made++
+	return []any{w.company.People[4], storetest.One[int64](w.t, w.pool, `
+		INSERT INTO absences (tenant_id, person_id, starts_on, ends_on, kind)
+		VALUES (@tenant, @person, date '2020-01-01' + @n::int, date '2020-01-01' + @n::int, 'other')
+		RETURNING id`, pgx.NamedArgs{"tenant": w.company.Tenant, "person": w.company.People[4], "n": w.made})}
 }
 
 func form(w *town) []any {

@@ -117,6 +117,10 @@ func readCycleOfLetter(ctx context.Context, tx pgx.Tx, tenant int64, l outbox.Le
 	if c.ContactEmail != "" {
 		l.Contact = c.ContactEmail
 	}
+	reviewer := l.PersonID
+	if l.Kind == outbox.InvitationSample { // what the colleague would be asked for
+		reviewer = l.ColleagueID
+	}
 	rows, err := tx.Query(ctx, `
 		SELECT p.name, p.title, e.kind
 		FROM evaluations e
@@ -126,7 +130,7 @@ func readCycleOfLetter(ctx context.Context, tx pgx.Tx, tenant int64, l outbox.Le
 		  AND e.reviewer_id = @reviewer
 		  AND e.state IN ('planned', 'pending', 'in_progress', 'reopened')
 		ORDER BY e.kind = 'self', array_position(ARRAY['manager', 'peer', 'report'], e.kind), p.name COLLATE "pt-BR-x-icu", e.id`,
-		pgx.NamedArgs{"tenant": tenant, "cycle": l.CycleID, "reviewer": l.PersonID})
+		pgx.NamedArgs{"tenant": tenant, "cycle": l.CycleID, "reviewer": reviewer})
 	if err != nil {
 		return l, fmt.Errorf("list the reviews of person %d: %w", l.PersonID, err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,11 +25,14 @@ func (s *Store) Rehearse(ctx context.Context, by policy.Actor, id int64, page Pa
 			return err
 		}
 		r.Total = len(blockers)
-		r.Blockers = cut(blockers, page)
+		r.Blockers, r.Kinds = cut(blockers, page), tallyBlockers(blockers)
 		if err := countByKind(ctx, tx, by.TenantID, id, &r); err != nil {
 			return err
 		}
-		if err := countWarnings(ctx, tx, by.TenantID, id, &r.Warnings); err != nil {
+		if r.Last, err = lastRehearsal(ctx, tx, by.TenantID, id, Page{Limit: 5}); err != nil {
+			return err
+		}
+		if err := countWarnings(ctx, tx, r.Head.Cycle, &r.Warnings); err != nil {
 			return err
 		}
 		r.Warnings.WithoutAddress, r.Warnings.Excluded = r.Handouts, r.Head.Excluded
@@ -39,6 +43,22 @@ func (s *Store) Rehearse(ctx context.Context, by policy.Actor, id int64, page Pa
 		return err
 	})
 	return r, err
+}
+
+// tallyBlockers counts those of each kind that concerns a row.
+func tallyBlockers(blockers []appraisal.Blocker) (counts []appraisal.BlockerCount) {
+	for _, mendable := range appraisal.MendableBlockers {
+		n := 0
+		for _, b := range blockers {
+			if b.Kind == mendable.Kind {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, appraisal.BlockerCount{Kind: mendable.Kind, N: n})
+		}
+	}
+	return counts
 }
 
 // cut answers one page of a list that is read whole anyway.
@@ -87,11 +107,12 @@ func countByKind(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *apprais
 	return nil
 }
 
-func countWarnings(ctx context.Context, tx pgx.Tx, tenant, cycle int64, w *appraisal.Warnings) error {
-	args := pgx.NamedArgs{"tenant": tenant, "cycle": cycle}
+func countWarnings(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, w *appraisal.Warnings) error {
+	cycle := c.ID
+	args := pgx.NamedArgs{"tenant": c.TenantID, "cycle": cycle, "due": day(c.Due())}
 	err := tx.QueryRow(ctx, `
 		WITH taking AS (
-			SELECT tenant_id, cycle_id, person_id
+			SELECT tenant_id, cycle_id, person_id, kept_at
 			FROM participants
 			WHERE tenant_id = @tenant
 			  AND cycle_id = @cycle
@@ -104,8 +125,15 @@ func countWarnings(ctx context.Context, tx pgx.Tx, tenant, cycle int64, w *appra
 		           SELECT FROM participants other
 		           JOIN cycles c ON c.tenant_id = other.tenant_id AND c.id = other.cycle_id
 		           WHERE other.tenant_id = taking.tenant_id AND other.person_id = taking.person_id AND other.cycle_id <> taking.cycle_id
-		             AND other.excluded_at IS NULL AND c.state IN ('draft', 'active')))
-		FROM taking`, args).Scan(&w.WithoutManager, &w.Elsewhere)
+		             AND other.excluded_at IS NULL AND c.state IN ('draft', 'active')
+		             AND (taking.kept_at IS NULL OR other.created_at > taking.kept_at))),
+		       (SELECT count(*)
+		        FROM absences a
+		        WHERE a.tenant_id = @tenant
+		          AND @due::date BETWEEN a.starts_on AND a.ends_on
+		          AND (a.person_id IN (SELECT t.person_id FROM taking t)
+		            OR a.person_id IN (SELECT e.reviewer_id FROM evaluations e WHERE e.tenant_id = @tenant AND e.cycle_id = @cycle)))
+		FROM taking`, args).Scan(&w.WithoutManager, &w.Elsewhere, &w.OnLeave)
 	if err != nil {
 		return fmt.Errorf("count warnings of cycle %d: %w", cycle, err)
 	}
@@ -159,10 +187,11 @@ func (s *Store) Concerns(ctx context.Context, by policy.Actor, id int64, about s
 		}
 		rows, err := tx.Query(ctx, `
 			WITH concerned AS (
-				SELECT x.person_id, true AS reviewee, other.id AS cycle_id, other.name AS cycle, other.state AS cycle_state
+				SELECT x.person_id, true AS reviewee, other.id AS cycle_id, other.name AS cycle, other.state AS cycle_state,
+				       CASE WHEN other.created_at <= x.kept_at THEN x.kept_by END AS kept_by
 				FROM participants x
 				LEFT JOIN LATERAL (
-					SELECT c.id, c.name, c.state
+					SELECT c.id, c.name, c.state, o.created_at
 					FROM participants o
 					JOIN cycles c ON c.tenant_id = o.tenant_id AND c.id = o.cycle_id
 					WHERE @about = 'elsewhere'
@@ -176,30 +205,48 @@ func (s *Store) Concerns(ctx context.Context, by policy.Actor, id int64, about s
 				  AND x.cycle_id = @cycle
 				  AND x.excluded_at IS NULL
 				  AND (@about = 'elsewhere' AND other.id IS NOT NULL
+				    OR @about = 'leave'
 				    OR @about = 'manager' AND NOT EXISTS (
 						SELECT FROM evaluations e
 						WHERE e.tenant_id = x.tenant_id AND e.cycle_id = x.cycle_id AND e.reviewee_id = x.person_id AND e.kind = 'manager'))
 				UNION ALL
-				SELECT DISTINCT e.reviewer_id, false, NULL::bigint, NULL::text, NULL::text
+				SELECT DISTINCT e.reviewer_id, false, NULL::bigint, NULL::text, NULL::text, NULL::bigint
 				FROM evaluations e
-				WHERE @about = 'address'
+				WHERE @about IN ('address', 'leave')
 				  AND e.tenant_id = @tenant
 				  AND e.cycle_id = @cycle
+				  AND (@about = 'address' OR NOT EXISTS (
+					SELECT FROM participants x
+					WHERE x.tenant_id = e.tenant_id AND x.cycle_id = e.cycle_id AND x.person_id = e.reviewer_id AND x.excluded_at IS NULL))
 			)
 			SELECT p.id, p.name, p.code, p.department, concerned.reviewee, coalesce(concerned.cycle_id, 0), coalesce(concerned.cycle, ''),
-			       coalesce(concerned.cycle_state, ''), count(*) OVER ()
+			       coalesce(concerned.cycle_state, ''), coalesce(keeper.name, ''),
+			       (SELECT count(*) FROM evaluations e WHERE @about = 'leave' AND e.tenant_id = @tenant AND e.cycle_id = @cycle AND e.reviewer_id = p.id),
+			       coalesce(a.id, 0), a.starts_on, a.ends_on, coalesce(a.kind, ''), count(*) OVER ()
 			FROM concerned
 			JOIN people p ON p.tenant_id = @tenant AND p.id = concerned.person_id
+			LEFT JOIN people keeper ON keeper.tenant_id = @tenant AND keeper.id = concerned.kept_by
+			LEFT JOIN absences a ON @about = 'leave' AND a.tenant_id = @tenant AND a.person_id = p.id AND @due::date BETWEEN a.starts_on AND a.ends_on
 			WHERE (@about <> 'address' OR p.email IS NULL)
+			  AND (@about <> 'leave' OR a.id IS NOT NULL)
 			  AND p.search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
 			ORDER BY p.name COLLATE "pt-BR-x-icu", p.id, concerned.cycle_id
 			LIMIT @limit OFFSET @offset`,
-			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "about": about, "words": searchWords(page.Q), "limit": page.Limit, "offset": page.Offset})
+			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "about": about, "words": searchWords(page.Q), "due": day(c.Head.Due()),
+				"limit": page.Limit, "offset": page.Offset})
 		if err != nil {
 			return fmt.Errorf("list who a warning of cycle %d is about: %w", id, err)
 		}
 		c.People, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p appraisal.Concern, err error) {
-			return p, row.Scan(&p.PersonID, &p.Name, &p.Code, &p.Department, &p.Reviewee, &p.CycleID, &p.Cycle, &p.CycleState, &c.Total)
+			var from, until *time.Time
+			var away appraisal.Leave
+			err = row.Scan(&p.PersonID, &p.Name, &p.Code, &p.Department, &p.Reviewee, &p.CycleID, &p.Cycle, &p.CycleState, &p.Kept, &p.Reviews,
+				&away.ID, &from, &until, &away.Kind, &c.Total)
+			if from != nil && until != nil {
+				away.From, away.Until = *from, *until
+				p.Away = &away
+			}
+			return p, err
 		})
 		if err != nil {
 			return fmt.Errorf("list who a warning of cycle %d is about: %w", id, err)

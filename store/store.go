@@ -69,16 +69,19 @@ var ruleWords = map[string]struct {
 	key   string
 	field string
 }{
-	"cycles_name_key":             {fault.Invalid, "cycle.name_taken", "name"},
-	"cycles_form_fk":              {fault.Invalid, "cycle.form_required", "form"},
-	"roster_is_locked":            {fault.Conflict, "roster.locked", ""},
-	"people_code_key":             {fault.Invalid, "person.code_taken", "code"},
-	"people_email_key":            {fault.Invalid, "person.email_taken", "email"},
-	"evaluations_pair_key":        {fault.Invalid, "roster.pair_exists", "reviewer"},
-	"evaluations_self_is_oneself": {fault.Invalid, "roster.self_is_oneself", "kind"},
-	"people_email_is_an_address":  {fault.Invalid, "person.email_malformed", "email"},
-	"forms_code_key":              {fault.Invalid, "form.code_taken", "code"},
-	"tenants_name_key":            {fault.Invalid, "tenant.name_taken", "name"},
+	"cycles_name_key":               {fault.Invalid, "cycle.name_taken", "name"},
+	"cycles_form_fk":                {fault.Invalid, "cycle.form_required", "form"},
+	"roster_is_locked":              {fault.Conflict, "roster.locked", ""},
+	"people_code_key":               {fault.Invalid, "person.code_taken", "code"},
+	"people_email_key":              {fault.Invalid, "person.email_taken", "email"},
+	"evaluations_pair_key":          {fault.Invalid, "roster.pair_exists", "reviewer"},
+	"evaluations_self_is_oneself":   {fault.Invalid, "roster.self_is_oneself", "kind"},
+	"people_email_is_an_address":    {fault.Invalid, "person.email_malformed", "email"},
+	"absences_do_not_overlap":       {fault.Invalid, "leave.overlaps", "from"},
+	"absences_end_after_they_start": {fault.Invalid, "leave.ends_before", "until"},
+	"absences_are_under_five_years": {fault.Invalid, "leave.too_long", "until"},
+	"forms_code_key":                {fault.Invalid, "form.code_taken", "code"},
+	"tenants_name_key":              {fault.Invalid, "tenant.name_taken", "name"},
 }
 
 // inWords translates a broken rule; every other error passes as it is.

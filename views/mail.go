@@ -35,6 +35,7 @@ type MailItem struct{ Name, About string }
 
 // letters writes each kind of message.
 var letters = map[string]func(i18n.Locale, outbox.Letter, string) Mail{
+	outbox.InvitationSample:     sample,
 	outbox.EvaluationAssigned:   invitation,
 	outbox.EvaluationReminder:   reminder,
 	outbox.EvaluationExtended:   extended,

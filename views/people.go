@@ -47,6 +47,7 @@ type Person struct {
 	Attributes map[string]string
 	Roles      []policy.Role
 	Reports    []PersonRow
+	Leaves     Leaves
 	Access     *Access // for who manages accounts
 }
 

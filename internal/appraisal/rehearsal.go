@@ -6,7 +6,9 @@ import "time"
 type Rehearsal struct {
 	Head      CycleHead
 	Blockers  []Blocker // the page asked for
-	Total     int       // blockers there are
+	Kinds     []BlockerCount
+	Last      *LastRehearsal // nil while nobody has marked one
+	Total     int            // blockers there are
 	ByKind    map[Kind]int
 	Mails     int           // reviewers with an address
 	Handouts  int           // reviewers without one
@@ -19,7 +21,8 @@ type Rehearsal struct {
 type Warnings struct {
 	WithoutAddress int // reviewers
 	WithoutManager int // participants nobody reviews as their manager
-	Elsewhere      int // participants who are also in another open cycle
+	Elsewhere      int // participants who are also in another open cycle, and nobody has said that they stay in both
+	OnLeave        int // people of the map who are away on the day of the deadline
 	Excluded       int
 	Reasons        []Share // of exclusions, the most frequent first
 }
@@ -42,6 +45,9 @@ type Concern struct {
 	CycleID    int64  // for elsewhere: the other cycle
 	Cycle      string // and its name
 	CycleState CycleState
+	Kept       string // who said that they stay in both; empty while nobody has
+	Reviews    int    // for leave: reviews they are asked for
+	Away       *Leave // for leave
 }
 
 // Concerns lists the people a warning of the rehearsal is about.
@@ -56,4 +62,26 @@ const (
 	AboutManager   = "manager"   // participants nobody reviews as their manager
 	AboutAddress   = "address"   // reviewers without an e-mail address
 	AboutElsewhere = "elsewhere" // participants of another open cycle too
+	AboutLeave     = "leave"     // people who are away on the day of the deadline
 )
+
+// PairChange is how one pair differs from the last rehearsal.
+type PairChange struct {
+	Reviewee string
+	Kind     Kind
+	Was      string // the reviewer then; empty for a pair that is new
+	Now      string // the reviewer now; empty for a pair that is gone
+}
+
+// LastRehearsal says what has changed since somebody marked the roster as rehearsed.
+type LastRehearsal struct {
+	By      string
+	At      time.Time
+	Added   int
+	Removed int
+	Changed int
+	Changes []PairChange // the page asked for
+}
+
+// Total is how many changes there are.
+func (l LastRehearsal) Total() int { return l.Added + l.Removed + l.Changed }

@@ -24,11 +24,12 @@ const (
 	ExtensionAsked       = "extension.asked"    // a reviewer asks HR for more time
 	ExtensionAnswered    = "extension.answered" // and is told
 	TestMessage          = "message.test"       // to whoever asks whether sending works
+	InvitationSample     = "invitation.sample"  // what a reviewer would get, to whoever rehearses
 )
 
 // Kinds lists them.
 var Kinds = []string{EvaluationAssigned, EvaluationReminder, EvaluationExtended, EvaluationReassigned, EvaluationWithdrawn, EvaluationReceived,
-	CycleCancelled, LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, ExtensionAsked, ExtensionAnswered, TestMessage}
+	CycleCancelled, LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, ExtensionAsked, ExtensionAnswered, TestMessage, InvitationSample}
 
 // PathOf answers where the button of a kind, about the cycle if any, leads that
 // needs no link of its own.
@@ -38,9 +39,14 @@ func PathOf(kind string, cycle int64) string {
 		return "/cycles/" + strconv.FormatInt(cycle, 10) + "/requests"
 	case MessagesFailed, SendingStopped:
 		return "/deliveries"
+	case InvitationSample:
+		return SamplePath
 	}
 	return ""
 }
+
+// SamplePath is where the button of a sample leads: to no link of anybody.
+const SamplePath = "/r/exemplo"
 
 // needs says what a kind about a cycle needs to be true when it is sent.
 type needs struct {
@@ -59,6 +65,7 @@ var aboutCycle = map[string]needs{
 	ExtensionAsked:       {[]string{"active"}, false},
 	EvaluationReceived:   {[]string{"active", "closed"}, false},
 	CycleCancelled:       {[]string{"cancelled"}, false},
+	InvitationSample:     {[]string{"draft", "active"}, false},
 }
 
 // AboutCycle reports whether the kind belongs to a cycle.
@@ -76,7 +83,7 @@ func CarriesOneTimeLink(kind string) bool { return kind == PersonInvited || kind
 // screen must not stand behind three thousand invitations.
 func QueueOf(kind string) string {
 	switch kind {
-	case LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, TestMessage:
+	case LinkAgain, PersonInvited, PasswordReset, AddressChanged, MessagesFailed, SendingStopped, TestMessage, InvitationSample:
 		return QueueMailNow
 	}
 	return QueueMail

@@ -94,6 +94,7 @@ type Act string
 const (
 	SeePeople       Act = "people.see"
 	ImportPeople    Act = "people.import"
+	NoteLeave       Act = "people.leave"
 	GrantRoles      Act = "people.grant"
 	ManageAccounts  Act = "people.accounts" // invite, end sessions
 	CorrectAddress  Act = "people.address"  // on the person's record
@@ -173,6 +174,7 @@ func messages(a Actor, o Object) bool {
 var table = map[Act]rule{
 	SeePeople:       within(Admin, HRManager),
 	ImportPeople:    roles(Admin, HRManager),
+	NoteLeave:       roles(Admin, HRManager),
 	GrantRoles:      roles(Admin),
 	ManageAccounts:  roles(Admin),
 	CorrectAddress:  within(Admin, HRManager),
