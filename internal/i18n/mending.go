@@ -114,5 +114,6 @@ var _ = register(words{
 	"sample.lead":       Text{"Esta é uma amostra do que {person} vai receber. O botão abaixo não abre nada.", "This is a sample of what {person} will receive. The button below opens nothing."},
 	"sample.why":        Text{"Você recebeu esta mensagem porque pediu uma amostra na simulação de {cycle}.", "You received this message because you asked for a sample at the rehearsal of {cycle}."},
 
+	"message.kind.invitation.sample":  Text{"Amostra de convite", "Sample of an invitation"},
 	"message.title.invitation.sample": Text{"Amostra de convite para {person}", "Sample of an invitation to {person}"},
 })
