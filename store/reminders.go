@@ -74,19 +74,34 @@ func (s *Store) RemindReviewers(ctx context.Context, by policy.Actor, id int64, 
 // RemindByRule owes the reminder "three days left" of every running cycle that
 // reminds: to each unfinished reviewer whose deadline is that near, once for
 // each deadline. Who has heard of the cycle within those three days knows
-// already: a cycle that was activated, or a deadline that moved, yesterday.
+// already: a cycle that was activated, or a deadline that moved, yesterday. Who
+// owes and who was told are put together by grouping and not by a join, which
+// would look the cycle's messages through for every reviewer.
 func (s *Store) RemindByRule(ctx context.Context) (owed int, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		owed = 0
 		rows, err := tx.Query(ctx, `
-			WITH owing AS (
-				SELECT e.tenant_id, e.cycle_id, e.reviewer_id, deadline_of(e.tenant_id, e.cycle_id, e.reviewer_id) AS due
-				FROM cycles c
+			WITH running AS (
+				SELECT tenant_id, id
+				FROM cycles
+				WHERE state = 'active'
+				  AND reminds
+			), known AS (
+				SELECT DISTINCT e.tenant_id, e.cycle_id, e.reviewer_id, true AS owes, NULL::timestamptz AS told
+				FROM running c
 				JOIN evaluations e ON e.tenant_id = c.tenant_id AND e.cycle_id = c.id
-				WHERE c.state = 'active'
-				  AND c.reminds
-				  AND e.state IN ('pending', 'in_progress', 'reopened')
-				GROUP BY e.tenant_id, e.cycle_id, e.reviewer_id
+				WHERE e.state IN ('pending', 'in_progress', 'reopened')
+				UNION ALL
+				SELECT o.tenant_id, o.cycle_id, o.person_id, false, o.created_at
+				FROM running c
+				JOIN outbox_events o ON o.tenant_id = c.tenant_id AND o.cycle_id = c.id
+				WHERE o.event_type IN ('evaluation.assigned', 'evaluation.reassigned', 'evaluation.extended', 'evaluation.reminder', 'extension.answered')
+				  AND o.status <> 'cancelled'
+			), owing AS MATERIALIZED (
+				SELECT tenant_id, cycle_id, reviewer_id, max(told) AS told, deadline_of(tenant_id, cycle_id, reviewer_id) AS due
+				FROM known
+				GROUP BY tenant_id, cycle_id, reviewer_id
+				HAVING bool_or(owes)
 			), near AS (
 				SELECT owing.tenant_id, owing.cycle_id, owing.reviewer_id, owing.due
 				FROM owing
@@ -94,6 +109,7 @@ func (s *Store) RemindByRule(ctx context.Context) (owed int, err error) {
 				JOIN tenants t ON t.id = p.tenant_id
 				WHERE owing.due > now()
 				  AND owing.due <= now() + make_interval(secs => @ahead)
+				  AND (owing.told IS NULL OR owing.told <= owing.due - make_interval(secs => @ahead))
 				  AND p.email IS NOT NULL
 				  AND NOT has_left(p.left_on, t.zone)
 			), written AS (
@@ -101,14 +117,6 @@ func (s *Store) RemindByRule(ctx context.Context) (owed int, err error) {
 				SELECT n.tenant_id, @mail, @kind, n.cycle_id,
 				       jsonb_build_object('reviewer_id', n.reviewer_id, 'cycle_id', n.cycle_id, 'rule', '3_days', 'deadline', extract(epoch FROM n.due)::bigint)
 				FROM near n
-				WHERE NOT EXISTS (
-					SELECT FROM outbox_events o
-					WHERE o.tenant_id = n.tenant_id
-					  AND o.cycle_id = n.cycle_id
-					  AND o.person_id = n.reviewer_id
-					  AND o.event_type IN ('evaluation.assigned', 'evaluation.reassigned', 'evaluation.extended', 'evaluation.reminder', 'extension.answered')
-					  AND o.status <> 'cancelled'
-					  AND o.created_at > n.due - make_interval(secs => @ahead))
 				ORDER BY n.tenant_id, n.cycle_id, n.reviewer_id
 				ON CONFLICT (tenant_id, aggregate_id, (payload ->> 'reviewer_id'), (payload ->> 'rule'), (payload ->> 'deadline'))
 				    WHERE event_type = 'evaluation.reminder' AND payload ? 'rule' DO NOTHING
