@@ -194,7 +194,7 @@ func newWorld(t *testing.T, p *product) *world {
 	// somebody leaves whom nobody else here is about
 	one[int64](t, db, `
 		UPDATE people
-		SET left_on = current_date - 1
+		SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 1
 		WHERE id = (
 			SELECT max(e.reviewer_id)
 			FROM evaluations e

@@ -10,6 +10,7 @@ import (
 
 	"ciclo/internal/appraisal"
 	"ciclo/internal/intake"
+	"ciclo/internal/policy"
 	"ciclo/store"
 	"ciclo/views"
 )
@@ -176,11 +177,12 @@ func (h *Handlers) showCycle(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := h.store.Cycle(r.Context(), actor(r), id)
+	c, err := h.store.CyclePart(r.Context(), actor(r), id)
 	if err != nil {
 		return err
 	}
 	switch {
+	case !policy.May(actor(r), policy.SeeCycles): // a partner's part is the rows
 	case c.ActivatedAt != nil:
 		return h.redirect(w, r, cycleURL(id, "progress"))
 	case c.State == appraisal.CycleDraft && c.Pairs > 0:

@@ -122,7 +122,7 @@ func TestTwentyPressesAreOneActivation(t *testing.T) {
 func TestABlockerIsNamedAndMended(t *testing.T) {
 	s := newSite(t)
 	id := s.company.Draft(t, "2026.2", 30, 10)
-	storetest.Exec(t, s.pool, `UPDATE people SET left_on = current_date - 3 WHERE id = $1`, s.company.People[6])
+	storetest.Exec(t, s.pool, `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 3 WHERE id = $1`, s.company.People[6])
 	b := s.as(s.company.HR)
 	b.get(cyclePath(id, "activation")).want(t, 200, "ainda não pode ser ativado", "O avaliador saiu da empresa")
 	refused := b.post(cyclePath(id, "activation")).want(t, http.StatusConflict, "A ativação foi recusada", "Gisele 7", "O avaliador saiu da empresa em", "Trocar avaliador(a)")

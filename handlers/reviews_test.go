@@ -198,7 +198,7 @@ func TestLinksThatOpenNothingSayWhy(t *testing.T) {
 			`UPDATE cycles SET state = 'active', closed_at = NULL, closed_by = NULL WHERE id = @cycle`, "foi encerrado em"},
 		{"the cycle is cancelled", `UPDATE cycles SET state = 'cancelled', cancelled_at = now(), cancel_reason = 'Mudou o calendário' WHERE id = @cycle`,
 			`UPDATE cycles SET state = 'active', cancelled_at = NULL, cancel_reason = NULL WHERE id = @cycle`, "foi cancelado: Mudou o calendário"},
-		{"the person left", `UPDATE people SET left_on = current_date - 3 WHERE id = @person`, `UPDATE people SET left_on = NULL WHERE id = @person`, "saiu da organização"},
+		{"the person left", `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 3 WHERE id = @person`, `UPDATE people SET left_on = NULL WHERE id = @person`, "saiu da organização"},
 		{"the link is revoked", `UPDATE review_links SET revoked_at = now() WHERE id = @link`, `UPDATE review_links SET revoked_at = NULL WHERE id = @link`, "foi desativado"},
 	} {
 		args := pgx.NamedArgs{"cycle": v.cycle, "link": link, "person": v.company.People[2]}

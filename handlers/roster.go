@@ -8,6 +8,7 @@ import (
 	"ciclo/internal/appraisal"
 	"ciclo/internal/i18n"
 	"ciclo/internal/intake"
+	"ciclo/internal/policy"
 	"ciclo/store"
 	"ciclo/views"
 )
@@ -99,6 +100,9 @@ func (h *Handlers) showRule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	roster, err := h.store.Roster(r.Context(), actor(r), id, store.RosterQuery{})
+	if err == nil { // who edits a part of the roster sees it, and applies no rule to the whole
+		err = policy.Can(actor(r), policy.EditCycle, policy.Of(actor(r)))
+	}
 	if err != nil {
 		return err
 	}
@@ -179,7 +183,7 @@ func (h *Handlers) newPair(w http.ResponseWriter, r *http.Request) error {
 	form := views.Filled("kind", r.URL.Query().Get("kind"))
 	person, named := parseID(r.URL.Query().Get("person"))
 	if !named {
-		head, err := h.store.Cycle(r.Context(), actor(r), id)
+		head, err := h.store.CyclePart(r.Context(), actor(r), id)
 		if err != nil {
 			return err
 		}
@@ -226,7 +230,7 @@ func (h *Handlers) addPair(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Handlers) refusePair(w http.ResponseWriter, r *http.Request, refusal error, form views.Form, id int64) error {
-	head, err := h.store.Cycle(r.Context(), actor(r), id)
+	head, err := h.store.CyclePart(r.Context(), actor(r), id)
 	if err != nil {
 		return err
 	}

@@ -321,7 +321,7 @@ func TestASlipSaysWhyItOpensNothingAnyMore(t *testing.T) {
 	}{
 		{"the cycle was cancelled", `UPDATE cycles SET state = 'cancelled', cancelled_at = now(), cancelled_by = owner_id, cancel_reason = 'adiado' WHERE id = @cycle`, "cancelado"},
 		{"the cycle is closed", `UPDATE cycles SET state = 'closed', closed_at = now(), closed_by = owner_id WHERE id = @cycle`, "encerrado"},
-		{"the person left", `UPDATE people SET left_on = current_date - 2 WHERE id = @person`, "saiu da organização"},
+		{"the person left", `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 2 WHERE id = @person`, "saiu da organização"},
 		{"the link was replaced", `UPDATE review_links SET revoked_at = now() WHERE person_id = @person`, "substituído"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -134,7 +134,7 @@ func TestBlockersRefuseTheWholeActivation(t *testing.T) {
 		name, spoil, mend, blockers string
 	}{
 		{"a reviewer who left",
-			`UPDATE people SET left_on = current_date - 1 WHERE id = (SELECT min(reviewer_id) FROM evaluations)`,
+			`UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 1 WHERE id = (SELECT min(reviewer_id) FROM evaluations)`,
 			`UPDATE people SET left_on = NULL`,
 			`SELECT count(*) FROM (
 				SELECT e.id FROM evaluations e JOIN people p ON p.id = e.reviewer_id AND p.left_on IS NOT NULL

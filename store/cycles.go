@@ -248,10 +248,11 @@ type CycleQuery struct {
 // Cycles lists the organisation's cycles.
 func (s *Store) Cycles(ctx context.Context, by policy.Actor, q CycleQuery) (list []appraisal.CycleRow, total int, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if err := policy.Can(by, policy.SeeCycles, policy.Of(by)); err != nil {
+		if err := policy.Can(by, policy.SeeCyclePart, policy.Of(by)); err != nil {
 			return err
 		}
 		args := pgx.NamedArgs{"tenant": by.TenantID, "state": string(q.State), "words": searchWords(q.Q), "sort": q.Sort, "limit": q.Limit, "offset": q.Offset}
+		covered(by, args)
 		err := tx.QueryRow(ctx, `
 			SELECT count(*)
 			FROM cycles
@@ -278,15 +279,25 @@ func (s *Store) Cycles(ctx context.Context, by policy.Actor, q CycleQuery) (list
 				LIMIT @limit OFFSET @offset
 			)
 			SELECT page.id, page.name, page.state, page.due_at, page.due_zone,
-			       (SELECT count(*) FROM participants p WHERE p.tenant_id = page.tenant_id AND p.cycle_id = page.id AND p.excluded_at IS NULL),
+			       (SELECT count(*)
+			        FROM participants p
+			        WHERE p.tenant_id = page.tenant_id AND p.cycle_id = page.id AND p.excluded_at IS NULL
+			          AND (@units::text[] IS NULL OR EXISTS (
+			            SELECT FROM people r
+			            WHERE r.tenant_id = @tenant AND r.id = p.person_id
+			              AND is_covered(r.unit, r.department, r.manager_id, @units, @departments, @team_of)))),
 			       sums.pairs, sums.submitted,
-			       (SELECT count(*) FROM outbox_events o WHERE o.tenant_id = page.tenant_id AND o.cycle_id = page.id AND o.status = 'failed')
+			       (SELECT count(*) FROM outbox_events o WHERE o.tenant_id = page.tenant_id AND o.cycle_id = page.id AND o.status = 'failed' AND @units::text[] IS NULL)
 			FROM page
 			CROSS JOIN LATERAL (
 				SELECT count(*) AS pairs, count(*) FILTER (WHERE e.state = 'submitted') AS submitted
 				FROM evaluations e
 				WHERE e.tenant_id = page.tenant_id
 				  AND e.cycle_id = page.id
+				  AND (@units::text[] IS NULL OR EXISTS (
+				    SELECT FROM people r
+				    WHERE r.tenant_id = @tenant AND r.id = e.reviewee_id
+				      AND is_covered(r.unit, r.department, r.manager_id, @units, @departments, @team_of)))
 				  AND (e.state_reason IS NULL OR e.state_reason NOT IN ('reassigned', 'called_off'))
 			) sums
 			ORDER BY page.place`, args)
@@ -312,6 +323,15 @@ func searchWords(q string) []string {
 	return words
 }
 
+// CyclePart is Cycle for who may see a part of it: its counts are of that part.
+func (s *Store) CyclePart(ctx context.Context, by policy.Actor, id int64) (head appraisal.CycleHead, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		head, err = readHeadPart(ctx, tx, by, id)
+		return err
+	})
+	return head, err
+}
+
 // Cycle answers what stands on top of every page of a cycle.
 func (s *Store) Cycle(ctx context.Context, by policy.Actor, id int64) (head appraisal.CycleHead, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
@@ -322,17 +342,28 @@ func (s *Store) Cycle(ctx context.Context, by policy.Actor, id int64) (head appr
 }
 
 // readHead reads a cycle for someone who may see it.
-func readHead(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (h appraisal.CycleHead, err error) {
+func readHead(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (appraisal.CycleHead, error) {
+	return readHeadFor(ctx, tx, by, id, policy.SeeCycles)
+}
+
+// readHeadPart reads it for who may see a part: the rows about people in scope.
+func readHeadPart(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (appraisal.CycleHead, error) {
+	return readHeadFor(ctx, tx, by, id, policy.SeeCyclePart)
+}
+
+func readHeadFor(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64, act policy.Act) (h appraisal.CycleHead, err error) {
 	if h.Cycle, h.Now, err = readCycle(ctx, tx, by.TenantID, id); err != nil {
 		return h, err
 	}
-	if err := policy.Can(by, policy.SeeCycles, ofCycle(h.Cycle)); err != nil {
+	if err := policy.Can(by, act, ofCycle(h.Cycle)); err != nil {
 		return h, err
 	}
+	args := pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "form": h.FormVersionID, "contact": noneIfEmpty(h.ContactEmail)}
+	covered(by, args)
 	err = tx.QueryRow(ctx, `
 		SELECT v.id, f.code, v.number, coalesce(v.content -> 'title', '{}'), coalesce(@contact, t.contact_email, ''),
 		       sums.pairs, sums.reviewers, sums.submitted, people.taking_part, people.excluded,
-		       (SELECT count(*) FROM outbox_events o WHERE o.tenant_id = @tenant AND o.cycle_id = @cycle AND o.status = 'failed')
+		       (SELECT count(*) FROM outbox_events o WHERE o.tenant_id = @tenant AND o.cycle_id = @cycle AND o.status = 'failed' AND @units::text[] IS NULL)
 		FROM form_versions v
 		JOIN forms f ON f.tenant_id = v.tenant_id AND f.id = v.form_id
 		JOIN tenants t ON t.id = v.tenant_id
@@ -342,22 +373,29 @@ func readHead(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (h appr
 			WHERE tenant_id = @tenant
 			  AND cycle_id = @cycle
 			  AND (state_reason IS NULL OR state_reason NOT IN ('reassigned', 'called_off'))
+			  AND (@units::text[] IS NULL OR EXISTS (
+			    SELECT FROM people r
+			    WHERE r.tenant_id = @tenant AND r.id = reviewee_id
+			      AND is_covered(r.unit, r.department, r.manager_id, @units, @departments, @team_of)))
 		) sums
 		CROSS JOIN (
 			SELECT count(*) FILTER (WHERE excluded_at IS NULL) AS taking_part, count(*) FILTER (WHERE excluded_at IS NOT NULL) AS excluded
 			FROM participants
 			WHERE tenant_id = @tenant
 			  AND cycle_id = @cycle
+			  AND (@units::text[] IS NULL OR EXISTS (
+			    SELECT FROM people r
+			    WHERE r.tenant_id = @tenant AND r.id = person_id
+			      AND is_covered(r.unit, r.department, r.manager_id, @units, @departments, @team_of)))
 		) people
 		WHERE v.tenant_id = @tenant
-		  AND v.id = @form`,
-		pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "form": h.FormVersionID, "contact": noneIfEmpty(h.ContactEmail)}).
+		  AND v.id = @form`, args).
 		Scan(&h.Form.VersionID, &h.Form.Code, &h.Form.Number, &h.Form.Title, &h.Contact,
 			&h.Pairs, &h.Reviewers, &h.Submitted, &h.Participants, &h.Excluded, &h.Failed)
 	if err != nil {
 		return h, fmt.Errorf("read the head of cycle %d: %w", id, err)
 	}
-	if h.State == appraisal.CycleDraft {
+	if h.State == appraisal.CycleDraft && by.Everywhere() { // only who can rehearse is told what stands against it
 		blockers, err := rosterBlockers(ctx, tx, h.Cycle)
 		if err != nil {
 			return h, err

@@ -19,7 +19,10 @@ const maxReason = 500
 // which they are reviewed go, those in which they review others stay.
 func (s *Store) ExcludePerson(ctx context.Context, by policy.Actor, id, person int64, reason string) (name string, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if _, _, err := openDraft(ctx, tx, by, id, shareCycle); err != nil {
+		if _, err := openDraftPart(ctx, tx, by, id); err != nil {
+			return err
+		}
+		if err := coverPerson(ctx, tx, by, policy.EditRosterPart, person); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `
@@ -65,7 +68,10 @@ func (s *Store) ExcludePerson(ctx context.Context, by policy.Actor, id, person i
 // the rehearsal says so.
 func (s *Store) IncludePerson(ctx context.Context, by policy.Actor, id, person int64) (name string, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if _, _, err := openDraft(ctx, tx, by, id, shareCycle); err != nil {
+		if _, err := openDraftPart(ctx, tx, by, id); err != nil {
+			return err
+		}
+		if err := coverPerson(ctx, tx, by, policy.EditRosterPart, person); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `
@@ -101,19 +107,23 @@ type AbsenceQuery struct {
 // says about them.
 func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q AbsenceQuery) (a appraisal.Absences, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if a.Head, err = readHead(ctx, tx, by, id); err != nil {
+		if a.Head, err = readHeadPart(ctx, tx, by, id); err != nil {
 			return err
 		}
 		if a.Rule, err = readRule(ctx, tx, by.TenantID, id); err != nil {
 			return err
 		}
+		args := pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "has_rule": a.Rule.Self || a.Rule.Manager,
+			"of_rule": a.Rule.Departments, "hired_before": a.Rule.HiredBefore, "why": q.Why, "words": searchWords(q.Q),
+			"sort": q.Sort, "limit": q.Limit, "offset": q.Offset}
+		covered(by, args)
 		rows, err := tx.Query(ctx, `
 			WITH away AS (
 				SELECT p.id, p.name, p.code, p.department, p.hired_on, p.left_on, p.search,
 				       CASE WHEN x.excluded_at IS NOT NULL THEN 'excluded'
 				            WHEN has_left(p.left_on, (SELECT zone FROM tenants WHERE id = @tenant)) THEN 'left'
 				            WHEN NOT @has_rule THEN 'not_asked'
-				            WHEN coalesce(cardinality(@departments::text[]), 0) > 0 AND p.department <> ALL (@departments) THEN 'department'
+				            WHEN coalesce(cardinality(@of_rule::text[]), 0) > 0 AND p.department <> ALL (@of_rule) THEN 'department'
 				            WHEN @hired_before::date IS NOT NULL AND p.hired_on IS NULL THEN 'not_hired'
 				            WHEN p.hired_on >= @hired_before::date THEN 'hired'
 				            ELSE 'not_asked' END AS why,
@@ -122,6 +132,7 @@ func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q Absen
 				LEFT JOIN participants x ON x.tenant_id = p.tenant_id AND x.cycle_id = @cycle AND x.person_id = p.id
 				LEFT JOIN people author ON author.tenant_id = x.tenant_id AND author.id = x.excluded_by
 				WHERE p.tenant_id = @tenant
+				  AND is_covered(p.unit, p.department, p.manager_id, @units, @departments, @team_of)
 				  AND (x.id IS NULL OR x.excluded_at IS NOT NULL)
 			), matching AS (
 				SELECT id, name, code, department, hired_on, left_on, why, reason, author, excluded_at
@@ -146,9 +157,7 @@ func (s *Store) Absences(ctx context.Context, by policy.Actor, id int64, q Absen
 			UNION ALL
 			SELECT -1, '', '', '', NULL, NULL, '', '', '', NULL, count(*)
 			FROM matching`,
-			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id, "has_rule": a.Rule.Self || a.Rule.Manager,
-				"departments": a.Rule.Departments, "hired_before": a.Rule.HiredBefore, "why": q.Why, "words": searchWords(q.Q),
-				"sort": q.Sort, "limit": q.Limit, "offset": q.Offset})
+			args)
 		if err != nil {
 			return fmt.Errorf("list who is not in cycle %d: %w", id, err)
 		}

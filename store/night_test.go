@@ -302,7 +302,7 @@ func TestBadReassignments(t *testing.T) {
 	n := newNight(t)
 	ctx, hr := t.Context(), n.company.HR
 	storetest.Exec(t, n.pool, `UPDATE people SET email = NULL WHERE id = $1`, n.company.People[10])
-	storetest.Exec(t, n.pool, `UPDATE people SET left_on = current_date - 1 WHERE id = $1`, n.company.People[11])
+	storetest.Exec(t, n.pool, `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 1 WHERE id = $1`, n.company.People[11])
 	id := n.reviews(0)[0] // of Bruno
 	submitted := n.reviews(1)[0]
 	if err := n.submit(1, submitted); err != nil {
@@ -548,7 +548,7 @@ func TestWhoLeavesIsLeftToADecision(t *testing.T) {
 	ours := n.reviews(2)[0]
 	n.write(2, ours, "texto que fica")
 	reviewee := storetest.One[int64](t, n.pool, `SELECT reviewee_id FROM evaluations WHERE id = $1`, n.reviews(4)[0])
-	storetest.Exec(t, n.pool, `UPDATE people SET left_on = current_date - 1 WHERE id = ANY ($1)`, []int64{n.company.People[2], reviewee})
+	storetest.Exec(t, n.pool, `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 1 WHERE id = ANY ($1)`, []int64{n.company.People[2], reviewee})
 	agree := func(decisions, pairs int) {
 		t.Helper()
 		_, list, err := n.Decisions(ctx, hr, n.cycle)

@@ -25,11 +25,17 @@ type NewPair struct {
 // from then on; someone who was left out with a reason must be included first.
 func (s *Store) AddPair(ctx context.Context, by policy.Actor, id int64, p NewPair) (added appraisal.Pair, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		c, _, err := openDraft(ctx, tx, by, id, shareCycle)
+		c, err := openDraftPart(ctx, tx, by, id)
 		if err != nil {
 			return err
 		}
 		if added, err = findPair(ctx, tx, c, p); err != nil {
+			return err
+		}
+		if err := coverPerson(ctx, tx, by, policy.EditRosterPart, added.RevieweeID); err != nil {
+			if fault.KindOf(err) == fault.NotFound {
+				err = fault.Fieldsf(map[string]fault.Message{"reviewee": fault.Msg("roster.out_of_scope", "person", added.Reviewee)})
+			}
 			return err
 		}
 		var reason *string
@@ -171,17 +177,20 @@ func (s *Store) PeopleLike(ctx context.Context, by policy.Actor, id int64, text 
 		if err != nil {
 			return err
 		}
-		if err := policy.Can(by, policy.EditCycle, ofCycle(c)); err != nil || text == "" {
+		if err := policy.Can(by, policy.EditRosterPart, ofCycle(c)); err != nil || text == "" {
 			return err
 		}
+		args := pgx.NamedArgs{"tenant": by.TenantID, "words": searchWords(text)}
+		covered(by, args)
 		rows, err := tx.Query(ctx, `
 			SELECT code, name, department
 			FROM people
 			WHERE tenant_id = @tenant
 			  AND NOT has_left(left_on, (SELECT zone FROM tenants WHERE id = @tenant))
+			  AND is_covered(unit, department, manager_id, @units, @departments, @team_of)
 			  AND search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
 			ORDER BY name COLLATE "pt-BR-x-icu", id
-			LIMIT 10`, pgx.NamedArgs{"tenant": by.TenantID, "words": searchWords(text)})
+			LIMIT 10`, args)
 		if err != nil {
 			return fmt.Errorf("find people: %w", err)
 		}
@@ -197,7 +206,7 @@ func (s *Store) PeopleLike(ctx context.Context, by policy.Actor, id int64, text 
 // head of a cycle.
 func (s *Store) PersonOf(ctx context.Context, by policy.Actor, id, person int64) (head appraisal.CycleHead, p PersonChoice, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if head, err = readHead(ctx, tx, by, id); err != nil {
+		if head, err = readHeadPart(ctx, tx, by, id); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `
@@ -211,7 +220,7 @@ func (s *Store) PersonOf(ctx context.Context, by policy.Actor, id, person int64)
 		if err != nil {
 			return fmt.Errorf("read person %d: %w", person, err)
 		}
-		return nil
+		return coverPerson(ctx, tx, by, policy.SeeCyclePart, person)
 	})
 	return head, p, err
 }
@@ -231,7 +240,7 @@ func knownKind(kind appraisal.Kind) bool {
 // their last pair.
 func (s *Store) RemovePair(ctx context.Context, by policy.Actor, id, pair int64) (removed appraisal.Pair, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if _, _, err := openDraft(ctx, tx, by, id, shareCycle); err != nil {
+		if _, err := openDraftPart(ctx, tx, by, id); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `
@@ -253,6 +262,9 @@ func (s *Store) RemovePair(ctx context.Context, by policy.Actor, id, pair int64)
 		}
 		if err != nil {
 			return fmt.Errorf("remove pair %d: %w", pair, err)
+		}
+		if err := coverPerson(ctx, tx, by, policy.EditRosterPart, removed.RevieweeID); err != nil {
+			return err
 		}
 		_, err = tx.Exec(ctx, `
 			DELETE FROM participants p
@@ -277,11 +289,13 @@ func (s *Store) RemovePair(ctx context.Context, by policy.Actor, id, pair int64)
 // Pair reads one pair of the roster.
 func (s *Store) Pair(ctx context.Context, by policy.Actor, id, pair int64) (head appraisal.CycleHead, p appraisal.Pair, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if head, err = readHead(ctx, tx, by, id); err != nil {
+		if head, err = readHeadPart(ctx, tx, by, id); err != nil {
 			return err
 		}
-		p, err = readPair(ctx, tx, by.TenantID, id, pair)
-		return err
+		if p, err = readPair(ctx, tx, by.TenantID, id, pair); err != nil {
+			return err
+		}
+		return coverPerson(ctx, tx, by, policy.SeeCyclePart, p.RevieweeID)
 	})
 	return head, p, err
 }
@@ -308,12 +322,15 @@ func readPair(ctx context.Context, tx pgx.Tx, tenant, cycle, pair int64) (p appr
 // ReplaceReviewer gives one pair of a draft another reviewer.
 func (s *Store) ReplaceReviewer(ctx context.Context, by policy.Actor, id, pair int64, reviewer string) (now appraisal.Pair, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		c, _, err := openDraft(ctx, tx, by, id, shareCycle)
+		c, err := openDraftPart(ctx, tx, by, id)
 		if err != nil {
 			return err
 		}
 		old, err := readPair(ctx, tx, by.TenantID, id, pair)
 		if err != nil {
+			return err
+		}
+		if err := coverPerson(ctx, tx, by, policy.EditRosterPart, old.RevieweeID); err != nil {
 			return err
 		}
 		found, err := findPeople(ctx, tx, c, []mention{{"reviewer", reviewer}})

@@ -14,7 +14,7 @@ import (
 
 func TestTheDirectoryFindsPeople(t *testing.T) {
 	s, pool, company := openApart(t, 10)
-	storetest.Exec(t, pool, `UPDATE people SET left_on = current_date - 1 WHERE code = 'RH-000003'`)
+	storetest.Exec(t, pool, `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 1 WHERE code = 'RH-000003'`)
 	storetest.Exec(t, pool, `UPDATE people SET email = NULL WHERE code IN ('RH-000003', 'RH-000004')`)
 	storetest.NewCompany(t, pool, "Outra", 3)
 	for _, tt := range []struct {

@@ -22,24 +22,25 @@ type RosterQuery struct {
 // statements whatever its size.
 func (s *Store) Roster(ctx context.Context, by policy.Actor, id int64, q RosterQuery) (r appraisal.Roster, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if r.Head, err = readHead(ctx, tx, by, id); err != nil {
+		if r.Head, err = readHeadPart(ctx, tx, by, id); err != nil {
 			return err
 		}
 		if r.Rule, err = readRule(ctx, tx, by.TenantID, id); err != nil {
 			return err
 		}
 		r.HasRule = r.Rule.Self || r.Rule.Manager
-		if err := readPairs(ctx, tx, by.TenantID, id, q, &r); err != nil {
+		if err := readPairs(ctx, tx, by, id, q, &r); err != nil {
 			return err
 		}
-		return readDepartments(ctx, tx, by.TenantID, id, &r)
+		return readDepartments(ctx, tx, by, id, &r)
 	})
 	return r, err
 }
 
-func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuery, r *appraisal.Roster) error {
-	args := pgx.NamedArgs{"tenant": tenant, "cycle": cycle, "kind": string(q.Kind), "state": string(q.State), "department": q.Department,
+func readPairs(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64, q RosterQuery, r *appraisal.Roster) error {
+	args := pgx.NamedArgs{"tenant": by.TenantID, "cycle": cycle, "kind": string(q.Kind), "state": string(q.State), "department": q.Department,
 		"words": searchWords(q.Q), "sort": q.Sort, "limit": q.Limit, "offset": q.Offset}
+	covered(by, args)
 	err := tx.QueryRow(ctx, `
 		SELECT count(*)
 		FROM evaluations e
@@ -47,6 +48,7 @@ func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuer
 		JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
 		WHERE e.tenant_id = @tenant
 		  AND e.cycle_id = @cycle
+		  AND is_covered(reviewee.unit, reviewee.department, reviewee.manager_id, @units, @departments, @team_of)
 		  AND (@kind = '' OR e.kind = @kind)
 		  AND (@state = '' OR e.state = @state)
 		  AND (@state = 'cancelled' OR e.state_reason IS NULL OR e.state_reason NOT IN ('reassigned', 'called_off'))
@@ -65,6 +67,7 @@ func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuer
 		JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
 		WHERE e.tenant_id = @tenant
 		  AND e.cycle_id = @cycle
+		  AND is_covered(reviewee.unit, reviewee.department, reviewee.manager_id, @units, @departments, @team_of)
 		  AND (@kind = '' OR e.kind = @kind)
 		  AND (@state = '' OR e.state = @state)
 		  AND (@state = 'cancelled' OR e.state_reason IS NULL OR e.state_reason NOT IN ('reassigned', 'called_off'))
@@ -88,15 +91,18 @@ func readPairs(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q RosterQuer
 	return nil
 }
 
-func readDepartments(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *appraisal.Roster) error {
+func readDepartments(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64, r *appraisal.Roster) error {
+	args := pgx.NamedArgs{"tenant": by.TenantID, "cycle": cycle}
+	covered(by, args)
 	rows, err := tx.Query(ctx, `
 		SELECT p.department, count(*) FILTER (WHERE NOT has_left(p.left_on, (SELECT zone FROM tenants WHERE id = @tenant))) AS working,
 		       bool_or(taking.person_id IS NOT NULL) AS in_the_roster
 		FROM people p
 		LEFT JOIN participants taking ON taking.tenant_id = p.tenant_id AND taking.cycle_id = @cycle AND taking.person_id = p.id AND taking.excluded_at IS NULL
 		WHERE p.tenant_id = @tenant
+		  AND is_covered(p.unit, p.department, p.manager_id, @units, @departments, @team_of)
 		GROUP BY p.department
-		ORDER BY p.department COLLATE "pt-BR-x-icu"`, pgx.NamedArgs{"tenant": tenant, "cycle": cycle})
+		ORDER BY p.department COLLATE "pt-BR-x-icu"`, args)
 	if err != nil {
 		return fmt.Errorf("list departments: %w", err)
 	}
@@ -121,9 +127,11 @@ func readDepartments(ctx context.Context, tx pgx.Tx, tenant, cycle int64, r *app
 // unchanged.
 func (s *Store) RosterLines(ctx context.Context, by policy.Actor, id int64) (head appraisal.CycleHead, lines []appraisal.RosterLine, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if head, err = readHead(ctx, tx, by, id); err != nil {
+		if head, err = readHeadPart(ctx, tx, by, id); err != nil {
 			return err
 		}
+		args := pgx.NamedArgs{"tenant": by.TenantID, "cycle": id}
+		covered(by, args)
 		rows, err := tx.Query(ctx, `
 			SELECT coalesce(reviewee.email::text, reviewee.code), coalesce(reviewer.email::text, reviewer.code), e.kind
 			FROM evaluations e
@@ -132,9 +140,10 @@ func (s *Store) RosterLines(ctx context.Context, by policy.Actor, id int64) (hea
 			WHERE e.tenant_id = @tenant
 			  AND e.cycle_id = @cycle
 			  AND (e.state_reason IS NULL OR e.state_reason NOT IN ('reassigned', 'called_off'))
+			  AND is_covered(reviewee.unit, reviewee.department, reviewee.manager_id, @units, @departments, @team_of)
 			ORDER BY reviewee.name COLLATE "pt-BR-x-icu", reviewee.id,
 			         array_position(ARRAY['self', 'manager', 'peer', 'report'], e.kind), reviewer.name COLLATE "pt-BR-x-icu", e.id`,
-			pgx.NamedArgs{"tenant": by.TenantID, "cycle": id})
+			args)
 		if err != nil {
 			return fmt.Errorf("export the roster of cycle %d: %w", id, err)
 		}

@@ -2,12 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"ciclo/internal/appraisal"
+	"ciclo/internal/fault"
 	"ciclo/internal/policy"
 )
 
@@ -127,11 +129,41 @@ func applyRule(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, done *apprais
 // needs, and refuses unless the actor may and the cycle is still a draft.
 func openDraft(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64,
 	lock func(context.Context, pgx.Tx, int64, int64) (appraisal.Cycle, time.Time, error)) (appraisal.Cycle, time.Time, error) {
+	return openDraftFor(ctx, tx, by, id, policy.EditCycle, lock)
+}
+
+// openDraftPart is openDraft for a change about one person, which who covers
+// that person may make: ask coverPerson for whom it is about.
+func openDraftPart(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64) (appraisal.Cycle, error) {
+	c, _, err := openDraftFor(ctx, tx, by, id, policy.EditRosterPart, shareCycle)
+	return c, err
+}
+
+// coverPerson refuses a change about somebody out of the actor's scope, as if
+// they did not exist.
+func coverPerson(ctx context.Context, tx pgx.Tx, by policy.Actor, act policy.Act, person int64) error {
+	o := policy.Object{TenantID: by.TenantID, SubjectID: person}
+	err := tx.QueryRow(ctx, `
+		SELECT unit, department, coalesce(manager_id, 0)
+		FROM people
+		WHERE tenant_id = @tenant
+		  AND id = @person`, pgx.NamedArgs{"tenant": by.TenantID, "person": person}).Scan(&o.Unit, &o.Department, &o.ManagerID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.NotFoundf("fault.not_found")
+	}
+	if err != nil {
+		return fmt.Errorf("read person %d: %w", person, err)
+	}
+	return policy.Can(by, act, o)
+}
+
+func openDraftFor(ctx context.Context, tx pgx.Tx, by policy.Actor, id int64, act policy.Act,
+	lock func(context.Context, pgx.Tx, int64, int64) (appraisal.Cycle, time.Time, error)) (appraisal.Cycle, time.Time, error) {
 	c, now, err := lock(ctx, tx, by.TenantID, id)
 	if err != nil {
 		return c, now, err
 	}
-	if err := policy.Can(by, policy.EditCycle, ofCycle(c)); err != nil {
+	if err := policy.Can(by, act, ofCycle(c)); err != nil {
 		return c, now, err
 	}
 	return c, now, c.Edit()

@@ -880,6 +880,9 @@ func daysBetween(from, to time.Time) int {
 
 func cycleTabs(ctx context.Context, h appraisal.CycleHead, at CycleTab) []Tab {
 	tabs := []Tab{{Text: T(ctx, "cycle.tab.roster"), URL: cycleURL(h.ID, "roster"), Count: Int(ctx, h.Pairs), Current: at == TabRoster}}
+	if !policy.May(ViewerFrom(ctx).Actor, policy.SeeCycles) { // a partner's part is the rows
+		return tabs
+	}
 	if h.State == appraisal.CycleDraft {
 		rehearsal := Tab{Text: T(ctx, "cycle.tab.rehearsal"), URL: cycleURL(h.ID, "rehearsal"), Current: at == TabRehearsal}
 		if h.Blockers > 0 {
@@ -899,6 +902,12 @@ func cycleTabs(ctx context.Context, h appraisal.CycleHead, at CycleTab) []Tab {
 
 func resultsTab(ctx context.Context, h appraisal.CycleHead, at CycleTab) Tab {
 	return Tab{Text: T(ctx, "cycle.tab.results"), URL: cycleURL(h.ID, "results"), Current: at == TabResults}
+}
+
+// mayEditPart reports whether the viewer may still change pairs about people in
+// their scope: everybody's for HR, a part of them for a partner.
+func mayEditPart(ctx context.Context, h appraisal.CycleHead) bool {
+	return h.State == appraisal.CycleDraft && policy.May(ViewerFrom(ctx).Actor, policy.EditRosterPart)
 }
 
 // editAction leads to the terms of a draft.
@@ -986,7 +995,7 @@ func cycleAsk(h appraisal.CycleHead, a Ask) templ.Component {
 			var templ_7745c5c3_Var37 string
 			templ_7745c5c3_Var37, templ_7745c5c3_Err = templruntime.NewAttributeExpression(templ.SafeURL(a.Act)).ResolveURL(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/cycles.templ`, Line: 333, Col: 75}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/cycles.templ`, Line: 342, Col: 75}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var37)
 			if templ_7745c5c3_Err != nil {

@@ -71,6 +71,8 @@ var AuditActs = []string{
 	"cycle.created", "cycle.changed", "cycle.activated", "cycle.activation_undone", "cycle.closed", "cycle.cancelled",
 	"roster.rule_applied", "roster.file_imported", "roster.exported", "roster.pair_added", "roster.pair_removed", "roster.reviewer_replaced",
 	"roster.person_excluded", "roster.person_included", "roster.cleared",
+	"roster.late_joiner", "cycle.extended", "cycle.reminded", "cycle.scoring_changed", "extension.asked", "extension.answered",
+	"evaluation.reassigned", "evaluation.called_off", "review_link.sent_again", "review_link.lost",
 	"review_link.open", "review_link.sign_out", "evaluation.submit", "evaluation.submit_refused",
 	"message.retried", "message.cancelled", "message.cancel_asked", "message.address_corrected", "message.handed_over", "message.first_used", "message.test_sent",
 	"slips.printed", "slips.handed_over", "sending.paused", "sending.resumed",

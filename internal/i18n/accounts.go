@@ -91,5 +91,7 @@ var _ = register(words{
 	"roles.gone":              Text{"Essa função já foi tirada.", "That role has been taken away already."},
 	"roles.never_oneself":     Text{"Ninguém dá ou tira uma função de si mesmo. Peça a outro administrador.", "Nobody gives themself a role or takes one from themself. Ask another admin."},
 	"roles.scope_required":    Text{"Diga sobre quem: uma unidade, um departamento ou a própria equipe.", "Say over whom: a unit, a department or the own team."},
+	"roster.out_of_scope":     Text{"{person} não está entre as pessoas que você acompanha.", "{person} is not among the people you look after."},
+	"roster.part":             Text{"Você vê as pessoas que acompanha.", "You see the people you look after."},
 	"people.role.hr_partner":  Text{"Parceria de RH", "HR partner"},
 })

@@ -295,7 +295,7 @@ func TestStateIsReadAgainAtSendTime(t *testing.T) {
 		{"everything was submitted", `UPDATE evaluations SET state = 'submitted', submitted_at = now(), submitted_via = 'session'`, "cancelled 1: 3", outbox.ReasonNothingLeft},
 		{"a cancellation was asked for", `UPDATE outbox_events SET cancel_requested = true`, "cancelled 1: 3", outbox.ReasonAsked},
 		{"the address is gone", `UPDATE people SET email = NULL`, "failed 1: 3", ""},
-		{"the reviewer left", `UPDATE people SET left_on = current_date - 1`, "failed 1: 3", ""},
+		{"the reviewer left", `UPDATE people SET left_on = (now() AT TIME ZONE 'America/Sao_Paulo')::date - 1`, "failed 1: 3", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newOffice(t, 3, mailtest.Script{})
