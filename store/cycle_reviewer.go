@@ -88,14 +88,14 @@ func readChanges(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, person int64
 	rows, err := tx.Query(ctx, `
 		SELECT ch.kind, ch.at, author.name, ch.reason, coalesce(reviewee.name, '')
 		FROM audit_entries a
-		JOIN roster_changes ch ON ch.tenant_id = a.tenant_id AND ch.id = (a.detail ->> 'change')::bigint
+		JOIN roster_changes ch ON ch.tenant_id = a.tenant_id AND ch.id::text = a.detail ->> 'change'
 		JOIN people author ON author.tenant_id = ch.tenant_id AND author.id = ch.actor_id
-		LEFT JOIN people reviewee ON reviewee.tenant_id = a.tenant_id AND reviewee.id = (a.detail ->> 'reviewee')::bigint
+		LEFT JOIN people reviewee ON reviewee.tenant_id = a.tenant_id AND reviewee.id::text = a.detail ->> 'reviewee'
 		WHERE a.tenant_id = @tenant
 		  AND ch.cycle_id = @cycle
 		  AND a.act IN ('evaluation.reassigned', 'evaluation.called_off', 'roster.late_joiner', 'cycle.extended')
-		  AND ((a.detail ->> 'reviewer')::bigint = @person
-		    OR (a.detail ->> 'reviewer_before')::bigint = @person
+		  AND (a.detail ->> 'reviewer' = @person::bigint::text
+		    OR a.detail ->> 'reviewer_before' = @person::bigint::text
 		    OR a.act = 'cycle.extended' AND (jsonb_typeof(a.detail -> 'people') IS DISTINCT FROM 'array' OR a.detail -> 'people' @> to_jsonb(@person::bigint)))
 		  AND (a.object_type, a.object_id) IN (
 			SELECT 'cycle', @cycle::bigint
