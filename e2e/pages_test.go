@@ -75,6 +75,8 @@ func (w *world) pages() map[string][]look {
 		"/password/lost":      {{who: nobody, path: "/password/lost"}, refused(nobody, "/password/lost", send)},
 		"/password/{token}":   {{who: nobody, path: "/password/" + w.passwordToken}, {who: nobody, path: "/password/nada", gets: 404}},
 		"/r/lost":             {{who: nobody, path: "/r/lost"}, refused(nobody, "/r/lost", send)},
+		"/acesso":             {{who: nobody, path: "/acesso"}, refused(nobody, "/acesso", send)},
+		"/acesso/pessoa":      {{who: nobody, path: "/acesso", act: w.bySlip}},
 		"/r/{token}":          {{who: nobody, path: w.link}, {who: nobody, path: "/r/nada", gets: 404}},
 
 		"/": append(hr("/"), look{who: admin, path: "/"}, look{who: reviewer, path: "/"}, look{who: hrManager, path: "/nada", gets: 404}, look{who: reviewer, path: "/cycles", gets: 403}),
@@ -114,7 +116,12 @@ func (w *world) pages() map[string][]look {
 		"/cycles/{id}/absences":                      hr(cycle(w.draft, "/absences")),
 		"/cycles/{id}/exclusions/{person}":           append(hr(cycle(w.draft, fmt.Sprintf("/exclusions/%d", w.participant))), refused(hrManager, cycle(w.draft, fmt.Sprintf("/exclusions/%d", w.participant)), send)),
 		"/cycles/{id}/rehearsal":                     hr(cycle(w.draft, "/rehearsal"), cycle(w.empty, "/rehearsal"), cycle(w.draft, "/rehearsal?format=text&lang=en")),
-		"/cycles/{id}/rehearsal/{about}":             hr(cycle(w.draft, "/rehearsal/elsewhere"), cycle(w.draft, "/rehearsal/manager")),
+		"/cycles/{id}/rehearsal/{about}":             hr(cycle(w.draft, "/rehearsal/elsewhere"), cycle(w.draft, "/rehearsal/leave"), cycle(w.draft, "/rehearsal/manager")),
+		"/cycles/{id}/rehearsal/changes":             hr(cycle(w.draft, "/rehearsal/changes")),
+		"/cycles/{id}/mending":                       append(hr(cycle(w.draft, fmt.Sprintf("/mending?act=exclude&person=%d", w.participant))), refused(hrManager, cycle(w.draft, fmt.Sprintf("/mending?act=exclude&person=%d", w.participant)), send)),
+		"/cycles/{id}/slips":                         hr(cycle(w.active, "/slips"), cycle(w.active, "/slips?q=ningu%C3%A9m")),
+		"/cycles/{id}/slips/sheet":                   hr(cycle(w.active, "/slips/sheet?manager=all")),
+		"/cycles/{id}/slips/handover":                hr(cycle(w.active, "/slips/handover?manager=all")),
 		"/cycles/{id}/activation":                    hr(cycle(w.draft, "/activation"), cycle(w.empty, "/activation")),
 		"/cycles/{id}/activation/undo":               hr(cycle(w.held, "/activation/undo")),
 		"/cycles/{id}/receipt":                       hr(cycle(w.active, "/receipt"), cycle(w.held, "/receipt")),
@@ -165,6 +172,7 @@ type world struct {
 	link, passwordToken         string
 	peopleImport, pairsImport   string // addresses
 	twoOrganisations            string // the expression that signs in to them
+	bySlip                      string // the expression that gives a slip's code
 }
 
 // newWorld finds in the demo what there is, and makes the rest.
@@ -240,6 +248,9 @@ func newWorld(t *testing.T, p *product) *world {
 		t.Fatalf("the file with faults leads to %s (%d):\n%s", w.peopleImport, hr.status, hr.text())
 	}
 
+	hr.open(fmt.Sprintf("/cycles/%d/slips", w.active)).press("Imprimir todos")
+	employee, code := slipOn(t, hr.text())
+	w.bySlip = `(() => { const f = document.querySelector("form[action='/acesso']"); f.employee.value = ` + quoted(employee) + `; f.code.value = ` + quoted(code) + `; f.requestSubmit() })()`
 	w.signInTwice(t, p)
 	w.hold(t, p)
 	return w
