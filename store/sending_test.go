@@ -52,7 +52,7 @@ func TestNothingIsClaimedWhileALaneIsPaused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, q := range standing {
-		if q.OldestDue != 0 {
+		if q.Queue == outbox.QueueMail && q.OldestDue != 0 {
 			t.Errorf("%s counts as due for %s while it is paused", q.Queue, q.OldestDue)
 		}
 	}
