@@ -5,7 +5,7 @@ ALTER TABLE activations
     DROP COLUMN held_until,
     DROP COLUMN undone_at,
     DROP COLUMN undone_by;
-ALTER TABLE tenants DROP COLUMN IF EXISTS hold_minutes;
+ALTER TABLE tenants DROP COLUMN hold_minutes;
 DROP TABLE worker_heartbeats;
 DROP TABLE queue_pauses;
 COMMIT;

@@ -21,7 +21,7 @@ CREATE TABLE worker_heartbeats (
 );
 
 ALTER TABLE tenants
-    ADD COLUMN IF NOT EXISTS hold_minutes int NOT NULL DEFAULT 0
+    ADD COLUMN hold_minutes int NOT NULL DEFAULT 0
         CONSTRAINT tenants_hold_is_under_a_day CHECK (hold_minutes BETWEEN 0 AND 1440);
 
 -- what an activation that was undone did stays on record
