@@ -42,8 +42,10 @@ var _ = register(words{
 	"undo.done":          Text{"Ativação desfeita: o ciclo voltou a ser rascunho e nada foi enviado.", "Activation undone: the cycle is a draft again and nothing was sent."},
 	"undo.not_active":    Text{"“{cycle}” é um rascunho: não há ativação a desfazer.", "“{cycle}” is a draft: there is no activation to undo."},
 	"undo.leaving":       Text{"Não dá mais para desfazer: pelo menos uma mensagem já saiu ou está saindo. O ciclo pode ser cancelado, com motivo.", "It can no longer be undone: at least one message has left or is leaving. The cycle can be cancelled, with a reason."},
-	"undo.begun":         Text{"Não dá mais para desfazer: alguém já começou uma avaliação. O ciclo pode ser cancelado, com motivo.", "It can no longer be undone: somebody has begun a review. The cycle can be cancelled, with a reason."},
+	"undo.begun":         Text{"Não dá mais para desfazer: alguém já começou uma avaliação, ou o mapa mudou desde então. O ciclo pode ser cancelado, com motivo.", "It can no longer be undone: somebody has begun a review, or the map has changed since. The cycle can be cancelled, with a reason."},
 
+	"message.kind.messages.failed":  Text{"Aviso de falhas", "Notice of failures"},
+	"message.kind.sending.stopped":  Text{"Aviso de pausa", "Notice of a pause"},
 	"message.title.messages.failed": Text{"Aviso de falhas para {person}", "Notice of failures to {person}"},
 	"message.title.sending.stopped": Text{"Aviso de pausa para {person}", "Notice of a pause to {person}"},
 
