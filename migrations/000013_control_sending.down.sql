@@ -1,4 +1,5 @@
 BEGIN;
+DROP INDEX review_links_person_idx;
 ALTER TABLE activations
     DROP CONSTRAINT activations_undoer_fk,
     DROP CONSTRAINT activations_undone_has_an_author,

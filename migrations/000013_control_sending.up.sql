@@ -31,4 +31,6 @@ ALTER TABLE activations
     ADD COLUMN undone_by bigint,
     ADD CONSTRAINT activations_undoer_fk FOREIGN KEY (tenant_id, undone_by) REFERENCES people (tenant_id, id),
     ADD CONSTRAINT activations_undone_has_an_author CHECK ((undone_at IS NULL) = (undone_by IS NULL));
+-- a person's links, the revoked ones too: the newest to a cycle, and all when an address changes
+CREATE INDEX review_links_person_idx ON review_links (tenant_id, person_id, cycle_id, id);
 COMMIT;

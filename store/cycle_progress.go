@@ -267,8 +267,7 @@ func readMissing(ctx context.Context, tx pgx.Tx, tenant, cycle int64, q MissingQ
 		       coalesce(o.status, ''), coalesce(o.id, 0), coalesce(o.queue = 'handout', false), deadline_of(@tenant, @cycle, page.id), reminded.at
 		FROM page
 		LEFT JOIN reminded ON reminded.person_id = page.id
-		LEFT JOIN outbox_events o ON o.tenant_id = @tenant AND o.event_type = 'evaluation.assigned' AND o.aggregate_id = @cycle
-		      AND o.payload ->> 'reviewer_id' = page.id::text
+		LEFT JOIN outbox_events o ON o.tenant_id = @tenant AND o.cycle_id = @cycle AND o.event_type = 'evaluation.assigned' AND o.person_id = page.id
 		UNION ALL
 		SELECT 'matching', 0, 0, '', '', '', count(*), 0, 0, '', 0, false, NULL, NULL
 		FROM matching

@@ -363,7 +363,8 @@ func (s *Store) Decisions(ctx context.Context, by policy.Actor, id int64) (head 
 			SELECT e.id, e.kind, e.state,
 			       reviewee.id, reviewee.name, reviewee.code, CASE WHEN has_left(reviewee.left_on, @zone) THEN reviewee.left_on END,
 			       reviewer.id, reviewer.name, reviewer.code, CASE WHEN has_left(reviewer.left_on, @zone) THEN reviewer.left_on END,
-			       EXISTS (SELECT FROM answers a WHERE a.tenant_id = e.tenant_id AND a.evaluation_id = e.id)
+			       -- not EXISTS, for which the planner would hash the answers of every cycle
+			       coalesce((SELECT true FROM answers a WHERE a.tenant_id = e.tenant_id AND a.evaluation_id = e.id), false)
 			FROM evaluations e
 			JOIN people reviewee ON reviewee.tenant_id = e.tenant_id AND reviewee.id = e.reviewee_id
 			JOIN people reviewer ON reviewer.tenant_id = e.tenant_id AND reviewer.id = e.reviewer_id
