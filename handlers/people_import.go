@@ -258,7 +258,7 @@ func (h *Handlers) confirmPeople(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	done, err := h.store.ConfirmPeople(r.Context(), actor(r), id)
+	done, err := h.store.ConfirmPeople(r.Context(), actor(r), id, false)
 	if fault.KindOf(err) == fault.Conflict {
 		return h.refuseConfirmation(w, r, id, err)
 	}

@@ -16,6 +16,7 @@ const (
 	LineUpdates   = "update"
 	LineUnchanged = "unchanged"
 	LineRejected  = "reject"
+	LineDecide    = "decide" // nothing, until a person has said what
 )
 
 // What is pointed out about a line, whatever it would do.
@@ -23,10 +24,11 @@ const (
 	NoteNoAddress    = "no_address"
 	NoteLeft         = "left"
 	NoteNoManager    = "no_manager"
-	NoteZeros        = "zeros"         // recognised once its zeros were restored
+	NoteZeros        = "zeros"         // somebody's code, once its zeros are restored
 	NoteAlike        = "alike"         // a code that differs by zeros from another person's
 	NoteAddressKnown = "address_known" // under another code
 	NoteOwnRole      = "own_role"      // nobody changes their own
+	NoteRoleIgnored  = "role_ignored"  // only an admin's import gives roles
 )
 
 // PersonChange is one fact of a person before and after. Dates are ISO; a
@@ -50,6 +52,10 @@ type PeopleLine struct {
 	Changes   []PersonChange
 	Problems  []intake.Problem
 	Notes     []string
+	Questions []Question
+	Choices   map[string]string // what a person answered, by question
+	settled   map[string]string // the answers that counted, those we gave ourselves too
+	open      map[string]bool   // the questions that nobody has answered
 }
 
 // knownPerson is a person in the records, as far as a file can change them.
@@ -74,6 +80,8 @@ type knownPerson struct {
 type importer struct {
 	PersonID   int64
 	GrantsRole bool // an admin, or the operator
+	// Absent is nobody there to ask: what is open stays out.
+	Absent bool
 }
 
 // comparison finds out what each line of a file would do to the records. It is
@@ -96,18 +104,22 @@ type comparison struct {
 	waiting    map[int][]int  // lines whose manager is another line
 }
 
-// comparePeople answers every line with its verdict, in the order of the file.
-func comparePeople(rows []intake.PersonRow, column map[intake.Field]string, known []knownPerson, by importer) []*PeopleLine {
+// comparePeople answers every line with its verdict, in the order of the file;
+// choices are what was decided about lines, by their number.
+func comparePeople(rows []intake.PersonRow, choices map[int]map[string]string, column map[intake.Field]string, known []knownPerson, by importer) []*PeopleLine {
 	c := newComparison(column, known, by)
 	for _, row := range rows {
-		c.lines = append(c.lines, &PeopleLine{Row: row, Problems: row.Problems})
+		c.lines = append(c.lines, &PeopleLine{Row: row, Problems: row.Problems, Choices: choices[row.Line], settled: map[string]string{}, open: map[string]bool{}})
 		c.lines[len(c.lines)-1].Row.Problems = nil
 	}
 	for i := range c.lines {
 		c.match(i)
 	}
-	for _, l := range c.lines {
-		c.judge(l)
+	for i := range c.lines {
+		c.matchBare(i)
+	}
+	for i := range c.lines {
+		c.judge(i)
 	}
 	c.indexLines()
 	c.findManagers()
@@ -155,40 +167,25 @@ func (c *comparison) refuse(l *PeopleLine, f intake.Field, value, key string, ar
 	l.Problems = append(l.Problems, intake.Problem{Field: f, Column: column, Value: value, Why: fault.Msg(key, args...)})
 }
 
-// match finds whom in the records the line's code names. Spreadsheets take
-// leading zeros away: a code that differs by them alone names the person whose
-// name or address the line has too, and is only pointed out otherwise.
+// match finds whom in the records the line's code names.
 func (c *comparison) match(i int) {
-	l := c.lines[i]
-	code := l.Row.Code
-	if code == "" {
-		return
-	}
+	code := c.lines[i].Row.Code
 	id, found := c.codes[code]
 	if !found {
 		id, found = c.lowerCodes[strings.ToLower(code)]
 	}
-	if !found {
-		for _, alike := range c.bareCodes[intake.BareCode(code)] {
-			p := c.known[alike]
-			sameName := intake.FoldName(p.Name) == intake.FoldName(l.Row.Name)
-			if sameName || p.Email != "" && strings.EqualFold(p.Email, said(l.Row.Email)) {
-				id, found = alike, true
-				l.note(NoteZeros)
-				break
-			}
-		}
-		if !found && len(c.bareCodes[intake.BareCode(code)]) > 0 {
-			l.note(NoteAlike)
-		}
+	if found && code != "" {
+		c.claim(i, id)
 	}
-	if !found {
-		return
-	}
+}
+
+// claim makes the line one about somebody in the records. A person has one line.
+func (c *comparison) claim(i int, id int64) {
+	l := c.lines[i]
 	l.PersonID, l.knownAs, l.nameNow = id, c.known[id].Code, c.known[id].Name
 	if first, twice := c.lineOf[id]; twice {
 		if !l.dead() {
-			c.refuse(l, intake.EmployeeCode, code, "intake.code_twice", "line", c.lines[first].Row.Line, "name", c.lines[first].Row.Name)
+			c.refuse(l, intake.EmployeeCode, l.Row.Code, "intake.code_twice", "line", c.lines[first].Row.Line, "name", c.lines[first].Row.Name)
 		}
 		return
 	}
@@ -196,21 +193,13 @@ func (c *comparison) match(i int) {
 }
 
 // judge refuses what the records do not allow, the manager left aside.
-func (c *comparison) judge(l *PeopleLine) {
-	if id, taken := c.emails[strings.ToLower(said(l.Row.Email))]; taken && id != l.PersonID && l.Row.Code != "" {
-		l.note(NoteAddressKnown)
-		c.refuse(l, intake.Email, said(l.Row.Email), "people.address_known", "name", c.known[id].Name, "code", c.known[id].Code)
-	}
-	if !c.by.GrantsRole {
-		l.Row.Role = nil
-	}
+func (c *comparison) judge(i int) {
+	l := c.lines[i]
+	c.judgeAddress(i)
 	p := c.known[l.PersonID]
+	c.judgeRole(l, p)
 	if p == nil {
 		return
-	}
-	if l.Row.Role != nil && p.ID == c.by.PersonID && !slices.Equal(rolesOf(*l.Row.Role), p.Roles) {
-		l.Row.Role = nil
-		l.note(NoteOwnRole)
 	}
 	hired, left := either(l.Row.HiredOn, p.HiredOn), either(l.Row.LeftOn, p.LeftOn)
 	if !l.dead() && hired != nil && left != nil && left.Before(*hired) {
@@ -223,18 +212,44 @@ func (c *comparison) judge(l *PeopleLine) {
 	c.protect(l, p)
 }
 
+// judgeRole leaves a role out where it may not count, and says so.
+func (c *comparison) judgeRole(l *PeopleLine, p *knownPerson) {
+	if l.Row.Role == nil {
+		return
+	}
+	now := []string{}
+	if p != nil {
+		now = p.Roles
+	}
+	changes := !slices.Equal(rolesOf(*l.Row.Role), now)
+	switch {
+	case !c.by.GrantsRole:
+		l.Row.Role = nil
+		if changes {
+			l.note(NoteRoleIgnored)
+		}
+	case changes && p != nil && p.ID == c.by.PersonID:
+		l.Row.Role = nil
+		l.note(NoteOwnRole)
+	}
+}
+
 // protect keeps an import from taking an account over or locking one out.
 func (c *comparison) protect(l *PeopleLine, p *knownPerson) {
 	leaves := l.Row.LeftOn != nil && isoDay(l.Row.LeftOn) != isoDay(p.LeftOn)
 	moves := l.Row.Email != nil && !strings.EqualFold(*l.Row.Email, p.Email)
+	closed := len(p.Roles) > 0 && !c.by.GrantsRole
 	switch {
 	case leaves && p.ID == c.by.PersonID:
 		c.refuse(l, intake.LeftOn, isoDay(l.Row.LeftOn), "people.leaves_oneself")
-	case leaves && len(p.Roles) > 0 && !c.by.GrantsRole:
+	case leaves && closed:
 		c.refuse(l, intake.LeftOn, isoDay(l.Row.LeftOn), "people.has_a_role", "name", p.Name)
 	}
-	if moves && len(p.Roles) > 0 && !c.by.GrantsRole && p.ID != c.by.PersonID {
+	if moves && closed && p.ID != c.by.PersonID {
 		c.refuse(l, intake.Email, *l.Row.Email, "people.has_a_role", "name", p.Name)
+	}
+	if closed && c.recodes(l) {
+		c.refuse(l, intake.EmployeeCode, l.Row.Code, "people.has_a_role", "name", p.Name)
 	}
 }
 
@@ -301,7 +316,7 @@ func (c *comparison) report(l *PeopleLine, i int, boss somebody) {
 		l.Manager, l.managedBy = c.lines[boss.line].Row.Name, c.lines[boss.line].Row.Code
 	}
 	if p := c.known[boss.id]; p != nil {
-		l.managedBy = p.Code
+		l.managedBy = c.codeAfter(p)
 		if boss.line < 0 {
 			l.Manager = p.Name
 		}
@@ -314,13 +329,17 @@ func (c *comparison) resolve(l *PeopleLine, ref intake.Ref) (somebody, bool) {
 	self := func(s somebody) bool {
 		return s.line >= 0 && c.lines[s.line] == l || s.id != 0 && s.id == l.PersonID
 	}
+	l.forget(AskManager) // asked before a line it leads to was rejected
+	if len(found) > 1 {  // nobody manages themself
+		found = slices.DeleteFunc(found, self)
+	}
 	switch {
 	case len(found) == 1 && self(found[0]):
 		c.refuse(l, intake.Manager, ref.Text, "intake.manager_self")
-	case len(found) == 1:
+	case len(found) == 1 && c.meant(l, found[0]):
 		return found[0], true
-	case len(found) > 1:
-		c.refuse(l, intake.Manager, ref.Text, "people.manager_ambiguous", "n", len(found))
+	case len(found) > 0:
+		return c.askManager(l, ref.Text, found)
 	default:
 		if at := c.findRejected(ref); at >= 0 {
 			c.refuse(l, intake.Manager, ref.Text, "people.manager_rejected", "line", c.lines[at].Row.Line)
@@ -412,7 +431,10 @@ func (c *comparison) settle(l *PeopleLine) {
 	switch {
 	case l.dead():
 		l.Verdict = LineRejected
-		l.Notes = slices.DeleteFunc(l.Notes, func(n string) bool { return n != NoteAddressKnown })
+		l.Notes = nil
+		return
+	case len(l.open) > 0:
+		l.Verdict = LineDecide
 		return
 	case p == nil:
 		l.Verdict = LineCreates
@@ -453,6 +475,9 @@ func (c *comparison) changes(l *PeopleLine, p *knownPerson) []PersonChange {
 			differs(f, isoDay(now), isoDay(then), isoDay(now) == isoDay(then))
 		}
 	}
+	if c.recodes(l) {
+		differs(intake.EmployeeCode, l.Row.Code, p.Code, false)
+	}
 	text(intake.Name, &l.Row.Name, p.Name)
 	if l.Row.Email != nil {
 		differs(intake.Email, *l.Row.Email, p.Email, strings.EqualFold(*l.Row.Email, p.Email))
@@ -466,7 +491,7 @@ func (c *comparison) changes(l *PeopleLine, p *knownPerson) []PersonChange {
 		if m := c.known[p.ManagerID]; m != nil {
 			then = *m
 		}
-		differs(intake.Manager, l.Manager, then.Name, l.managedBy == then.Code)
+		differs(intake.Manager, l.Manager, then.Name, l.managedBy == c.codeAfter(&then))
 	}
 	day(intake.HiredOn, l.Row.HiredOn, p.HiredOn)
 	day(intake.LeftOn, l.Row.LeftOn, p.LeftOn)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,12 +25,13 @@ type PeopleImported struct {
 // this moment; when one would now turn out otherwise, nothing is stored, the
 // preview is brought up to date, and the answer is a Conflict that names the
 // line, the column, the value and what would be right. A second confirmation
-// is told that the first has happened.
-func (s *Store) ConfirmPeople(ctx context.Context, by policy.Actor, id int64) (done PeopleImported, err error) {
+// is told that the first has happened. While lines wait for a decision it is
+// refused, unless the person says that those stay out.
+func (s *Store) ConfirmPeople(ctx context.Context, by policy.Actor, id int64, leaveOut bool) (done PeopleImported, err error) {
 	// Somebody else may take a code between our look and our insert. They have
 	// committed by the time we are refused, so the next look sees them.
 	for range 3 {
-		if done, err = s.confirmPeople(ctx, by, id); !taken(err) {
+		if done, err = s.confirmPeople(ctx, by, id, leaveOut); !taken(err) {
 			break
 		}
 	}
@@ -42,7 +44,7 @@ func taken(err error) bool {
 	return f != nil && (f.Key == "person.code_taken" || f.Key == "person.email_taken")
 }
 
-func (s *Store) confirmPeople(ctx context.Context, by policy.Actor, id int64) (done PeopleImported, err error) {
+func (s *Store) confirmPeople(ctx context.Context, by policy.Actor, id int64, leaveOut bool) (done PeopleImported, err error) {
 	var stale error
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		done, stale = PeopleImported{}, nil
@@ -52,6 +54,9 @@ func (s *Store) confirmPeople(ctx context.Context, by policy.Actor, id int64) (d
 		}
 		accepted, err := f.accepted(ctx, tx, by.TenantID)
 		if err != nil {
+			return err
+		}
+		if accepted, stale, err = settleOpen(ctx, tx, by, f, accepted, leaveOut); err != nil || stale != nil {
 			return err
 		}
 		lines, err := judgeAgain(ctx, tx, by, f, accepted)
@@ -114,11 +119,48 @@ func (f PeopleFile) accepted(ctx context.Context, tx pgx.Tx, tenant int64) ([]ac
 	return lines, nil
 }
 
+// settleOpen leaves out the lines that nobody has decided about, if the person
+// says so. Where others fall with them, that is a Conflict, and the preview
+// shows it.
+func settleOpen(ctx context.Context, tx pgx.Tx, by policy.Actor, f PeopleFile, accepted []acceptedLine, leaveOut bool) (now []acceptedLine, stale, err error) {
+	var open int
+	if err := tx.QueryRow(ctx, `
+		SELECT count(*)
+		FROM import_lines
+		WHERE tenant_id = @tenant
+		  AND import_id = @id
+		  AND verdict = 'decide'`, pgx.NamedArgs{"tenant": by.TenantID, "id": f.ID}).Scan(&open); err != nil {
+		return nil, nil, fmt.Errorf("count open lines of import %d: %w", f.ID, err)
+	}
+	if open == 0 {
+		return accepted, nil, nil
+	}
+	if !leaveOut {
+		return nil, nil, fault.Conflictf("people.decisions_open", "n", open)
+	}
+	if _, err := decideAbout(ctx, tx, by.TenantID, f.ID, Decisions{All: AllOut}); err != nil {
+		return nil, nil, err
+	}
+	sheet, err := readSheet(ctx, tx, by.TenantID, f, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := comparePeopleFile(ctx, tx, by, f, sheet); err != nil {
+		return nil, nil, err
+	}
+	if now, err = f.accepted(ctx, tx, by.TenantID); fault.KindOf(err) == fault.Conflict || err == nil && len(now) != len(accepted) {
+		return nil, fault.Conflictf("people.others_fall", "n", len(accepted)-len(now)), nil
+	}
+	return now, nil, err
+}
+
 // judgeAgain compares the accepted lines with the records of this moment. Of a
 // line that updates, only what the preview showed as changed counts.
 func judgeAgain(ctx context.Context, tx pgx.Tx, by policy.Actor, f PeopleFile, accepted []acceptedLine) ([]*PeopleLine, error) {
 	var ids []int64
+	choices := map[int]map[string]string{}
 	for _, l := range accepted {
+		choices[l.Line] = l.Settled
 		if l.PersonID != 0 {
 			ids = append(ids, l.PersonID)
 		}
@@ -148,7 +190,7 @@ func judgeAgain(ctx context.Context, tx pgx.Tx, by policy.Actor, f PeopleFile, a
 			rows[i] = l.onlyChanges(names[l.PersonID])
 		}
 	}
-	return comparePeople(rows, f.columns(), known, importerOf(by)), nil
+	return comparePeople(rows, choices, f.columns(), known, importerOf(by)), nil
 }
 
 // onlyChanges is the line with nothing in it but what was shown as changed.
@@ -156,6 +198,8 @@ func (l acceptedLine) onlyChanges(name string) intake.PersonRow {
 	row := intake.PersonRow{Line: l.Line, Code: l.Code, Name: name}
 	for _, c := range l.Changes {
 		switch c.Field {
+		case intake.EmployeeCode: // recognised by the address
+			row.Email = l.Email
 		case intake.Name:
 			row.Name = l.Name
 		case intake.Email:
@@ -196,6 +240,8 @@ func staleLine(column map[intake.Field]string, accepted []acceptedLine, lines []
 		was := accepted[i]
 		switch {
 		case len(l.Problems) > 0:
+		case len(l.open) > 0:
+			l.Problems = append(l.Problems, l.openProblem())
 		case was.PersonID == 0 && l.PersonID != 0:
 			c.refuse(l, intake.EmployeeCode, l.Row.Code, "people.code_taken_meanwhile", "name", l.nameNow)
 		case was.PersonID != l.PersonID:
@@ -240,7 +286,12 @@ func (l *PeopleLine) stored(importID int64) storedPerson {
 		p.Detail["import"] = importID
 	}
 	if l.PersonID != 0 {
-		p.Code, p.Act, p.Detail["changes"] = l.knownAs, "person.updated", l.Changes
+		p.Act, p.Detail["changes"] = "person.updated", l.Changes
+		if !strings.HasPrefix(l.settled[AskAddress], answerSame) { // a code that differs by case or zeros stays as it is
+			p.Code = l.knownAs
+		} else if !slices.ContainsFunc(l.Changes, func(c PersonChange) bool { return c.Field == intake.Email }) {
+			p.Email = nil // it told who they are, and differs at most by case
+		}
 	}
 	if r.Manager != nil {
 		p.Manager = &l.managedBy
@@ -343,11 +394,11 @@ func insertPeople(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (int64, er
 func updatePeople(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (int64, error) {
 	tag, err := tx.Exec(ctx, `
 		UPDATE people p
-		SET name = line.name, email = coalesce(line.email, p.email), department = coalesce(line.department, p.department),
+		SET code = line.code, name = line.name, email = coalesce(line.email, p.email), department = coalesce(line.department, p.department),
 		    unit = coalesce(line.unit, p.unit), cost_centre = coalesce(line.cost_centre, p.cost_centre), title = coalesce(line.title, p.title),
 		    hired_on = coalesce(line.hired_on, p.hired_on), left_on = coalesce(line.left_on, p.left_on), locale = coalesce(line.locale, p.locale),
 		    attributes = p.attributes || coalesce(line.attributes, '{}'), updated_at = now()
-		FROM jsonb_to_recordset(@lines::jsonb) AS line (id bigint, name text, email citext, department text, unit text, cost_centre text, title text,
+		FROM jsonb_to_recordset(@lines::jsonb) AS line (id bigint, code text, name text, email citext, department text, unit text, cost_centre text, title text,
 		       hired_on date, left_on date, locale text, attributes jsonb)
 		WHERE p.tenant_id = @tenant
 		  AND p.id = line.id`, args)
@@ -508,7 +559,9 @@ func (s *Store) importPeople(ctx context.Context, tenantID int64, f PeopleFile, 
 		if err != nil {
 			return err
 		}
-		lines := comparePeople(rows, f.columns(), known, importerOf(operator))
+		nobody := importerOf(operator)
+		nobody.Absent = true
+		lines := comparePeople(rows, nil, f.columns(), known, nobody)
 		for _, l := range lines {
 			switch l.Verdict {
 			case LineCreates:

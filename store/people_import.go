@@ -273,8 +273,12 @@ func comparePeopleFile(ctx context.Context, tx pgx.Tx, by policy.Actor, f People
 	if err != nil {
 		return err
 	}
+	choices, err := readChoices(ctx, tx, by.TenantID, f.ID)
+	if err != nil {
+		return err
+	}
 	rows := intake.ReadPeople(sheet, f.Mapping, f.DateOrder)
-	lines := comparePeople(rows, f.columns(), known, importerOf(by))
+	lines := comparePeople(rows, choices, f.columns(), known, importerOf(by))
 	if err := keepPeopleLines(ctx, tx, by.TenantID, f.ID, lines); err != nil {
 		return fmt.Errorf("keep the comparison of import %d: %w", f.ID, err)
 	}
@@ -319,39 +323,44 @@ type stagedPerson struct {
 	PersonID  int64  `json:"person_id,omitempty"`
 	Boss      string `json:"boss,omitempty"`
 	ManagedBy string `json:"managed_by,omitempty"`
+	// Settled are the answers that counted, so that the confirmation asks no more.
+	Settled map[string]string `json:"settled,omitempty"`
 }
 
 // keepPeopleLines writes the verdicts beside the staged cells.
 func keepPeopleLines(ctx context.Context, tx pgx.Tx, tenant, id int64, lines []*PeopleLine) error {
 	type kept struct {
-		Line     int              `json:"line"`
-		Verdict  string           `json:"verdict"`
-		Title    string           `json:"title"`
-		Row      stagedPerson     `json:"row"`
-		Changes  []PersonChange   `json:"changes"`
-		Problems []intake.Problem `json:"problems"`
-		Notes    []string         `json:"notes"`
+		Line      int              `json:"line"`
+		Verdict   string           `json:"verdict"`
+		Title     string           `json:"title"`
+		Row       stagedPerson     `json:"row"`
+		Changes   []PersonChange   `json:"changes"`
+		Problems  []intake.Problem `json:"problems"`
+		Notes     []string         `json:"notes"`
+		Questions []Question       `json:"questions"`
 	}
 	all := make([]kept, len(lines))
 	for i, l := range lines {
 		all[i] = kept{
 			Line: l.Row.Line, Verdict: l.Verdict, Title: strings.Join([]string{l.Row.Name, said(l.Row.Email), l.Row.Code}, " "),
-			Row:     stagedPerson{l.Row, l.PersonID, l.Manager, l.managedBy},
+			Row:     stagedPerson{l.Row, l.PersonID, l.Manager, l.managedBy, l.settled},
 			Changes: append([]PersonChange{}, l.Changes...), Problems: append([]intake.Problem{}, l.Problems...), Notes: append([]string{}, l.Notes...),
+			Questions: append([]Question{}, l.Questions...),
 		}
 	}
 	_, err := tx.Exec(ctx, `
 		UPDATE import_lines l
-		SET verdict = k.verdict, title = k.title, row = k.row, changes = k.changes, problems = k.problems,
+		SET verdict = k.verdict, title = k.title, row = k.row, changes = k.changes, problems = k.problems, questions = k.questions,
 		    notes = ARRAY(SELECT jsonb_array_elements_text(k.notes))
-		FROM jsonb_to_recordset(@lines::jsonb) AS k(line int, verdict text, title text, row jsonb, changes jsonb, problems jsonb, notes jsonb)
+		FROM jsonb_to_recordset(@lines::jsonb) AS k(line int, verdict text, title text, row jsonb, changes jsonb, problems jsonb, notes jsonb, questions jsonb)
 		WHERE l.tenant_id = @tenant
 		  AND l.import_id = @id
 		  AND l.line = k.line`, pgx.NamedArgs{"tenant": tenant, "id": id, "lines": all})
 	return err
 }
 
-// PeopleLinesQuery narrows the preview. "changes" is every verdict but unchanged.
+// PeopleLinesQuery narrows the preview. "changes" is every verdict but unchanged,
+// "decided" every line that waits for a decision or has had one.
 type PeopleLinesQuery struct {
 	Q       string
 	Verdict string
@@ -367,6 +376,7 @@ type PeopleImport struct {
 	Verdicts  map[string]int
 	Notes     map[string]int
 	Untouched int // people who are not in the file
+	Decided   int // lines about which a person has said something
 	// RolesLeftOut says that the file has roles and that the importer may not grant any.
 	RolesLeftOut bool
 	Page         []PeopleLine
@@ -426,7 +436,14 @@ func countPeopleLines(ctx context.Context, tx pgx.Tx, tenant int64, p *PeopleImp
 		           FROM import_lines
 		           WHERE tenant_id = @tenant
 		             AND import_id = @id
-		       )`, pgx.NamedArgs{"tenant": tenant, "id": p.ID}).Scan(&p.Verdicts, &p.Notes, &p.Untouched)
+		       ),
+		       (
+		           SELECT count(*)
+		           FROM import_lines
+		           WHERE tenant_id = @tenant
+		             AND import_id = @id
+		             AND choices <> '{}'
+		       )`, pgx.NamedArgs{"tenant": tenant, "id": p.ID}).Scan(&p.Verdicts, &p.Notes, &p.Untouched, &p.Decided)
 }
 
 func listPeopleLines(ctx context.Context, tx pgx.Tx, tenant int64, q PeopleLinesQuery, p *PeopleImport) error {
@@ -437,33 +454,35 @@ func listPeopleLines(ctx context.Context, tx pgx.Tx, tenant int64, q PeopleLines
 		FROM import_lines
 		WHERE tenant_id = @tenant
 		  AND import_id = @id
-		  AND (@verdict = '' OR verdict = @verdict OR @verdict = 'changes' AND verdict <> 'unchanged')
+		  AND (@verdict = '' OR verdict = @verdict OR @verdict = 'changes' AND verdict <> 'unchanged'
+		    OR @verdict = 'decided' AND (verdict = 'decide' OR choices <> '{}'))
 		  AND (@note = '' OR @note = ANY (notes))
 		  AND (line::text = @q OR NOT EXISTS (SELECT FROM unnest(@words::text[]) word WHERE strpos(fold(title), fold(word)) = 0))`, args).Scan(&p.Total)
 	if err != nil {
 		return err
 	}
 	rows, err := tx.Query(ctx, `
-		SELECT coalesce(verdict, ''), row, coalesce(changes, '[]'), coalesce(problems, '[]'), notes
+		SELECT coalesce(verdict, ''), row, coalesce(changes, '[]'), coalesce(problems, '[]'), notes, questions, choices
 		FROM import_lines
 		WHERE tenant_id = @tenant
 		  AND import_id = @id
 		  AND verdict IS NOT NULL
-		  AND (@verdict = '' OR verdict = @verdict OR @verdict = 'changes' AND verdict <> 'unchanged')
+		  AND (@verdict = '' OR verdict = @verdict OR @verdict = 'changes' AND verdict <> 'unchanged'
+		    OR @verdict = 'decided' AND (verdict = 'decide' OR choices <> '{}'))
 		  AND (@note = '' OR @note = ANY (notes))
 		  AND (line::text = @q OR NOT EXISTS (SELECT FROM unnest(@words::text[]) word WHERE strpos(fold(title), fold(word)) = 0))
 		ORDER BY CASE @sort WHEN 'line' THEN line END,
 		         CASE @sort WHEN '-line' THEN line END DESC,
 		         CASE @sort WHEN 'name' THEN row ->> 'name' COLLATE "pt-BR-x-icu" END,
 		         CASE @sort WHEN '-name' THEN row ->> 'name' COLLATE "pt-BR-x-icu" END DESC,
-		         array_position(ARRAY['reject', 'update', 'create', 'unchanged'], verdict), line
+		         array_position(ARRAY['decide', 'reject', 'update', 'create', 'unchanged'], verdict), line
 		LIMIT @limit OFFSET @offset`, args)
 	if err != nil {
 		return err
 	}
 	p.Page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (l PeopleLine, err error) {
 		var staged stagedPerson
-		if err = row.Scan(&l.Verdict, &staged, &l.Changes, &l.Problems, &l.Notes); err != nil {
+		if err = row.Scan(&l.Verdict, &staged, &l.Changes, &l.Problems, &l.Notes, &l.Questions, &l.Choices); err != nil {
 			return l, err
 		}
 		l.Row, l.PersonID, l.Manager, l.managedBy = staged.PersonRow, staged.PersonID, staged.Boss, staged.ManagedBy
