@@ -85,6 +85,7 @@ func (w *world) pages() map[string][]look {
 		"/people/import":                   append(hr("/people/import"), refused(hrManager, "/people/import", send)),
 		"/people/import/{id}":              hr(w.peopleImport, w.peopleImport+"?r=reject"),
 		"/people/import/{id}/columns":      append(hr(w.peopleImport+"/columns"), refused(hrManager, w.peopleImport+"/columns", `document.querySelector("[name=column-1]").value = "", `+send)),
+		"/people/import/{id}/decisions":    append(hr(w.undecided+"/decisions"), refused(hrManager, w.undecided+"/decisions", `document.querySelectorAll("main input[type=radio]").forEach((i) => { i.checked = false }), document.querySelector(".stack--page button[type=submit]").click()`)),
 		"/people/import/{id}/confirmation": hr(w.peopleImport + "/confirmation"),
 		"/people/{id}":                     append(hr(fmt.Sprintf("/people/%d", w.person)), look{who: admin, path: fmt.Sprintf("/people/%d", w.person)}),
 		"/people/{id}/address":             append(hr(fmt.Sprintf("/people/%d/address", w.person)), refused(hrManager, fmt.Sprintf("/people/%d/address", w.person), send)),
@@ -171,6 +172,7 @@ type world struct {
 	asking, request             int64 // one who asks for more time
 	link, passwordToken         string
 	peopleImport, pairsImport   string // addresses
+	undecided                   string // the address of a people file with open lines
 	twoOrganisations            string // the expression that signs in to them
 	bySlip                      string // the expression that gives a slip's code
 }
@@ -247,6 +249,9 @@ func newWorld(t *testing.T, p *product) *world {
 	if hr.status != http.StatusOK || strings.HasSuffix(w.peopleImport, "/columns") {
 		t.Fatalf("the file with faults leads to %s (%d):\n%s", w.peopleImport, hr.status, hr.text())
 	}
+	hr.open("/people/import").press("Enviar arquivo", "file", "@pessoas-a-decidir.csv")
+	hr.press("Conferir as linhas")
+	w.undecided = hr.at.Path
 
 	hr.open(fmt.Sprintf("/cycles/%d/slips", w.active)).press("Imprimir todos")
 	employee, code := slipOn(t, hr.text())

@@ -152,11 +152,18 @@ func (h *Handlers) showImportStep(w http.ResponseWriter, r *http.Request, l view
 }
 
 func importView(p store.PeopleImport) views.PeopleImport {
-	v := views.PeopleImport{PeopleFile: fileView(p.PeopleFile), Verdicts: p.Verdicts, Notes: p.Notes, Untouched: p.Untouched, RolesLeftOut: p.RolesLeftOut}
+	v := views.PeopleImport{PeopleFile: fileView(p.PeopleFile), Verdicts: p.Verdicts, Notes: p.Notes, Untouched: p.Untouched, Decided: p.Decided, OpenZeros: p.OpenZeros, RolesLeftOut: p.RolesLeftOut}
 	for _, l := range p.Page {
-		line := views.PeopleLine{Row: l.Row, Verdict: l.Verdict, PersonID: l.PersonID, Manager: l.Manager, Problems: l.Problems, Notes: l.Notes}
+		line := views.PeopleLine{Row: l.Row, Verdict: l.Verdict, PersonID: l.PersonID, Manager: l.Manager, Problems: l.Problems, Notes: l.Notes, Choices: l.Choices}
 		for _, c := range l.Changes {
 			line.Changes = append(line.Changes, views.PersonChange(c))
+		}
+		for _, q := range l.Questions {
+			asked := views.PeopleQuestion{Kind: q.Kind, Column: q.Column, Value: q.Value}
+			for _, a := range q.Answers {
+				asked.Answers = append(asked.Answers, views.PeopleAnswer(a))
+			}
+			line.Questions = append(line.Questions, asked)
 		}
 		v.Page = append(v.Page, line)
 	}
@@ -258,7 +265,11 @@ func (h *Handlers) confirmPeople(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	done, err := h.store.ConfirmPeople(r.Context(), actor(r), id, false)
+	in, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	done, err := h.store.ConfirmPeople(r.Context(), actor(r), id, in.Ticked("leave_out"))
 	if fault.KindOf(err) == fault.Conflict {
 		return h.refuseConfirmation(w, r, id, err)
 	}

@@ -200,7 +200,7 @@ func TestOddFilesAreReadAllTheSame(t *testing.T) {
 		{"a direction mark in a name", "Matrícula;Nome\nX1;A\u202eB\n", "", []string{"[U+202E]", "tem um caractere que não se vê"}},
 		{"a formula is only text", "Matrícula;Nome\nX1;=1+1\n", "", []string{"=1+1", "Importar uma pessoa"}},
 		{"markup is only text", "Matrícula;Nome\nX1;<script>alert(1)</script>\n", "", []string{"&lt;script&gt;"}},
-		{"a code without its zeros", "Matrícula;Nome;Cargo\n3;Carla 3;Motorista\n", "?note=zeros", []string{"3, com os zeros restaurados", "recon", "Motorista"}},
+		{"a code without its zeros", "Matrícula;Nome;Cargo\n3;Carla 3;Motorista\n", "?note=zeros", []string{"Matrícula “3”: só existe com zeros à esquerda. Quem é?", "parece ter perdido os zeros"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b.get(b.preview(t, tt.body)+tt.query).want(t, http.StatusOK, tt.says...)

@@ -67,6 +67,8 @@ func (h *Handlers) Routes() http.Handler {
 			r.Get("/people/import/{id}", h.page(h.showPeopleImport))
 			r.Get("/people/import/{id}/columns", h.page(h.showPeopleColumns))
 			r.Post("/people/import/{id}/columns", h.page(h.mapPeopleColumns))
+			r.Get("/people/import/{id}/decisions", h.page(h.showPeopleDecisions))
+			r.Post("/people/import/{id}/decisions", h.page(h.decidePeople))
 			r.Get("/people/import/{id}/rejects", h.page(h.downloadRejectedPeople))
 			r.Get("/people/import/{id}/confirmation", h.page(h.showPeopleConfirmation))
 			r.Post("/people/import/{id}/confirmation", h.page(h.confirmPeople))

@@ -91,6 +91,8 @@ var asks = []ask{
 	{"GET /people/import/{id}", peopleImport, hisFile, nil},
 	{"GET /people/import/{id}/columns", newPeopleImport, hisFile, nil},
 	{"POST /people/import/{id}/columns", newPeopleImport, [6]int{303, 403, 403, 404, 422, 404}, nil},
+	{"GET /people/import/{id}/decisions", peopleImport, hisFile, nil},
+	{"POST /people/import/{id}/decisions", peopleImport, [6]int{303, 403, 403, 404, 422, 404}, nil},
 	{"GET /people/import/{id}/rejects", peopleImport, hisFile, nil},
 	{"GET /people/import/{id}/confirmation", peopleImport, hisFile, nil},
 	{"POST /people/import/{id}/confirmation", peopleImport, [6]int{303, 403, 403, 404, 303, 404}, nil},

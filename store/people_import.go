@@ -359,8 +359,7 @@ func keepPeopleLines(ctx context.Context, tx pgx.Tx, tenant, id int64, lines []*
 	return err
 }
 
-// PeopleLinesQuery narrows the preview. "changes" is every verdict but unchanged,
-// "decided" every line that waits for a decision or has had one.
+// PeopleLinesQuery narrows the preview. "changes" is every verdict but unchanged.
 type PeopleLinesQuery struct {
 	Q       string
 	Verdict string
@@ -370,6 +369,9 @@ type PeopleLinesQuery struct {
 	Offset  int
 }
 
+// LinesDecided asks for the lines that wait for a decision or have had one.
+const LinesDecided = "decided"
+
 // PeopleImport is a staged file with one page of its lines.
 type PeopleImport struct {
 	PeopleFile
@@ -377,6 +379,7 @@ type PeopleImport struct {
 	Notes     map[string]int
 	Untouched int // people who are not in the file
 	Decided   int // lines about which a person has said something
+	OpenZeros int // open lines that ask about zeros
 	// RolesLeftOut says that the file has roles and that the importer may not grant any.
 	RolesLeftOut bool
 	Page         []PeopleLine
@@ -443,7 +446,15 @@ func countPeopleLines(ctx context.Context, tx pgx.Tx, tenant int64, p *PeopleImp
 		           WHERE tenant_id = @tenant
 		             AND import_id = @id
 		             AND choices <> '{}'
-		       )`, pgx.NamedArgs{"tenant": tenant, "id": p.ID}).Scan(&p.Verdicts, &p.Notes, &p.Untouched, &p.Decided)
+		       ),
+		       (
+		           SELECT count(*)
+		           FROM import_lines
+		           WHERE tenant_id = @tenant
+		             AND import_id = @id
+		             AND verdict = 'decide'
+		             AND questions @> '[{"kind": "zeros"}]'
+		       )`, pgx.NamedArgs{"tenant": tenant, "id": p.ID}).Scan(&p.Verdicts, &p.Notes, &p.Untouched, &p.Decided, &p.OpenZeros)
 }
 
 func listPeopleLines(ctx context.Context, tx pgx.Tx, tenant int64, q PeopleLinesQuery, p *PeopleImport) error {

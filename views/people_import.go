@@ -179,13 +179,15 @@ func (c PersonChange) said(ctx context.Context, v string) string {
 
 // PeopleLine is one line of the preview.
 type PeopleLine struct {
-	Row      intake.PersonRow
-	Verdict  string
-	PersonID int64
-	Manager  string
-	Changes  []PersonChange
-	Problems []intake.Problem
-	Notes    []string
+	Row       intake.PersonRow
+	Verdict   string
+	PersonID  int64
+	Manager   string
+	Changes   []PersonChange
+	Problems  []intake.Problem
+	Notes     []string
+	Questions []PeopleQuestion
+	Choices   map[string]string
 }
 
 // summary says what is new about somebody new.
@@ -233,6 +235,7 @@ var verdictLook = map[string]struct {
 	tone Tone
 	icon string
 }{
+	"decide":    {Warn, "circle-question-mark"},
 	"reject":    {Bad, "circle-x"},
 	"create":    {OK, "circle-plus"},
 	"update":    {Active, "circle-dot"},
@@ -245,6 +248,8 @@ type PeopleImport struct {
 	Verdicts     map[string]int
 	Notes        map[string]int
 	Untouched    int
+	Decided      int
+	OpenZeros    int
 	RolesLeftOut bool
 	Page         []PeopleLine
 	// Problem is why a confirmation was refused.
@@ -256,11 +261,17 @@ func (p PeopleImport) accepted() int { return p.Verdicts["create"] + p.Verdicts[
 // tiles are the verdicts as figures; each leads to its lines where link is set.
 func (p PeopleImport) tiles(ctx context.Context, now string, link bool) []Tile {
 	var tiles []Tile
-	for _, v := range []string{"reject", "create", "update", "unchanged"} {
+	for _, v := range []string{"decide", "reject", "create", "update", "unchanged"} {
 		n := p.Verdicts[v]
+		if v == "decide" && n == 0 {
+			continue
+		}
 		t := Tile{Icon: verdictLook[v].icon, Label: N(ctx, "people.tile."+v, n), Figure: Int(ctx, n), Note: T(ctx, "people.tile_note."+v), Current: now == v}
 		if v == "reject" && n > 0 {
 			t.Tone = Bad
+		}
+		if v == "decide" {
+			t.Tone = Warn
 		}
 		if link {
 			t.URL = p.url("?r=" + v)
@@ -271,7 +282,7 @@ func (p PeopleImport) tiles(ctx context.Context, now string, link bool) []Tile {
 }
 
 // pointedOut are the notes in the order in which they deserve a look.
-var pointedOut = []string{"address_known", "alike", "zeros", "no_manager", "no_address", "left", "own_role"}
+var pointedOut = []string{"address_known", "alike", "zeros", "no_manager", "no_address", "left", "own_role", "role_ignored"}
 
 func (p PeopleImport) noted() (notes []string) {
 	for _, n := range pointedOut {
@@ -284,7 +295,7 @@ func (p PeopleImport) noted() (notes []string) {
 
 func (p PeopleImport) filters(ctx context.Context) []Filter {
 	verdict := Filter{Name: "r", Label: T(ctx, "people.verdict"), Options: []Option{{"", T(ctx, "people.verdict.changes")}}}
-	for _, v := range []string{"reject", "create", "update", "unchanged", "all"} {
+	for _, v := range []string{"decide", "reject", "create", "update", "unchanged", "all"} {
 		verdict.Options = append(verdict.Options, Option{v, T(ctx, "people.verdict."+v)})
 	}
 	filters := []Filter{verdict}
