@@ -20,7 +20,7 @@ func TestAPersonDecidesOverThePages(t *testing.T) {
 	b.get(path+"?r=decide").want(t, http.StatusOK, "3 de 4 linhas", "E-mail “p5@1.example.test”: já é de alguém com outra matrícula. Quem é?")
 	likely := fmt.Sprintf(`name="line-3-zeros" value="same:%d" checked`, s.company.People[2])
 	b.get(path+"/decisions").want(t, http.StatusOK, likely, "Os zeros sumiram: são as mesmas pessoas (2)", "Outra pessoa: entra sem o e-mail, que continua de", "Linha 4: Outra")
-	b.with("Accept-Language", "en").get(path + "/decisions").want(t, http.StatusOK)
+	b.with("Accept-Language", "en").get(path+"/decisions").want(t, http.StatusOK)
 
 	b.post(path+"/confirmation").want(t, http.StatusConflict, "Há linhas que esperam a sua decisão: 3")
 	b.post(path+"/decisions").want(t, http.StatusUnprocessableEntity, "Nada foi escolhido")
