@@ -73,7 +73,8 @@ type knownPerson struct {
 	LeftOn     *time.Time
 	Locale     string
 	Attributes map[string]string
-	Roles      []string
+	Roles      []string // over the whole organisation: those that a file gives and takes
+	HasRole    bool     // any, a partner's over a part of it as well
 }
 
 // importer is who brings the file, as far as it matters to what may change.
@@ -238,7 +239,7 @@ func (c *comparison) judgeRole(l *PeopleLine, p *knownPerson) {
 func (c *comparison) protect(l *PeopleLine, p *knownPerson) {
 	leaves := l.Row.LeftOn != nil && isoDay(l.Row.LeftOn) != isoDay(p.LeftOn)
 	moves := l.Row.Email != nil && !strings.EqualFold(*l.Row.Email, p.Email)
-	closed := len(p.Roles) > 0 && !c.by.GrantsRole
+	closed := p.HasRole && !c.by.GrantsRole
 	switch {
 	case leaves && p.ID == c.by.PersonID:
 		c.refuse(l, intake.LeftOn, isoDay(l.Row.LeftOn), "people.leaves_oneself")

@@ -303,7 +303,8 @@ func readKnownPeople(ctx context.Context, tx pgx.Tx, tenant int64) ([]knownPerso
 	rows, err := tx.Query(ctx, `
 		SELECT p.id, p.code, p.name, coalesce(p.email::text, ''), p.department, p.unit, p.cost_centre, p.title,
 		       coalesce(p.manager_id, 0), p.hired_on, p.left_on, coalesce(p.locale, ''), p.attributes,
-		       ARRAY(SELECT g.role FROM grants g WHERE g.tenant_id = p.tenant_id AND g.person_id = p.id AND g.scope = 'organisation' ORDER BY g.role)
+		       ARRAY(SELECT g.role FROM grants g WHERE g.tenant_id = p.tenant_id AND g.person_id = p.id AND g.scope = 'organisation' ORDER BY g.role),
+		       EXISTS (SELECT FROM grants g WHERE g.tenant_id = p.tenant_id AND g.person_id = p.id)
 		FROM people p
 		WHERE p.tenant_id = @tenant
 		ORDER BY p.id`, pgx.NamedArgs{"tenant": tenant})

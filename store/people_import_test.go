@@ -203,6 +203,23 @@ func TestWhatTheRecordsSayAgainstALine(t *testing.T) {
 	}
 }
 
+// A role over a part of the organisation is one: whoever reads the partner's
+// mails can sign in as them.
+func TestAnImportByHRTakesNoPartnerOver(t *testing.T) {
+	s, _, company := openApart(t, 6)
+	if _, err := s.GiveRole(t.Context(), company.Admin, company.People[2], store.GrantInput{Role: policy.HRPartner, Scope: store.ScopeOwnTeam}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"RH-000003;Carla 3;outra@x.example", "RH-000003;Carla 3;;;;;;30/06/2026"} {
+		if p := preview(t, s, company.HR, header+line); p.Page[0].Verdict != "reject" || !strings.Contains(reasons(p)[2], "Só um admin muda isto") {
+			t.Errorf("%s by HR: %s, %q", line, p.Page[0].Verdict, reasons(p)[2])
+		}
+		if p := preview(t, s, company.Admin, header+line); p.Page[0].Verdict != "update" {
+			t.Errorf("%s by an admin: %s, %q", line, p.Page[0].Verdict, reasons(p)[2])
+		}
+	}
+}
+
 func TestOnlyWhatChangedIsWritten(t *testing.T) {
 	s, pool, company := openApart(t, 4)
 	p := preview(t, s, company.Admin, header+"RH-000003;Carla Höfling;carla@x.example;Frota;;RH-000002;;;rh;Santos\n")
