@@ -15,8 +15,9 @@ func (h *Handlers) showLostPassword(w http.ResponseWriter, r *http.Request) erro
 	return h.show(w, r, views.LostPasswordPage(views.Form{}), nil)
 }
 
-// resetTakes is how long asking for a reset takes at least: an address that is
-// known costs a little more work than one that is not, and this hides it.
+// resetTakes is how long asking for a reset, or for a lost link, takes at least:
+// an address that is known costs a little more work than one that is not, and
+// this hides it.
 const resetTakes = 250 * time.Millisecond
 
 // askReset answers POST /password/lost: the same, and at the same time, whether

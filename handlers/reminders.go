@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"ciclo/internal/appraisal"
 	"ciclo/internal/fault"
@@ -87,8 +88,10 @@ func (h *Handlers) showLostLink(w http.ResponseWriter, r *http.Request) error {
 	return h.show(w, r, views.LostLinkPage(views.Form{}), nil)
 }
 
-// sendLostLink answers POST /r/lost, the same to everybody: who asks is unknown.
+// sendLostLink answers POST /r/lost, the same to everybody and at the same time:
+// who asks is unknown.
 func (h *Handlers) sendLostLink(w http.ResponseWriter, r *http.Request) error {
+	began := time.Now()
 	in, err := readForm(r)
 	if err != nil {
 		return err
@@ -99,7 +102,8 @@ func (h *Handlers) sendLostLink(w http.ResponseWriter, r *http.Request) error {
 		in.Fault("email", "lost.malformed")
 	}
 	if err = in.Faults(); err == nil {
-		err = h.store.SendLostLinks(r.Context(), email, h.clientIP(r).String())
+		err = h.store.SendLostLinks(r.Context(), email, h.clientIP(r))
+		waitUntil(r.Context(), began.Add(resetTakes))
 	}
 	if form, mendable := in.Refused(err); mendable {
 		return h.refuse(w, r, err, views.LostLinkPage(form), nil)

@@ -41,7 +41,7 @@ func (h *Handlers) Routes() http.Handler {
 		r.Get("/password/{token}", h.page(h.showPassword))
 		r.With(h.limitSignIns).Post("/password/{token}", h.page(h.setPassword))
 		r.Get("/r/lost", h.page(h.showLostLink))
-		r.Post("/r/lost", h.page(h.sendLostLink))
+		r.With(h.limitSignIns).Post("/r/lost", h.page(h.sendLostLink))
 		r.Get("/r/{token}", h.page(h.showLink))
 		r.Head("/r/{token}", h.page(h.showLink))
 		r.Post("/r/{token}", h.page(h.openLink))

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"testing"
@@ -472,26 +474,43 @@ func TestALostLinkIsSentForEveryRunningCycleAndNotInHeaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := storetest.One[string](t, n.pool, `SELECT email::text FROM people WHERE id = $1`, n.company.People[2])
-	eight(t, func() error { return n.SendLostLinks(ctx, address, "192.0.2.1") })
+	eight(t, func() error { return n.SendLostLinks(ctx, address, netip.MustParseAddr("192.0.2.1")) })
 	if got := n.events(outbox.LinkAgain); len(got) != 2 {
 		t.Fatalf("sent to %v", got)
 	}
 	storetest.Exec(t, n.pool, `UPDATE outbox_events SET created_at = now() - interval '10 minutes'`)
-	if err := n.SendLostLinks(ctx, address, "192.0.2.2"); err != nil || len(n.events(outbox.LinkAgain)) != 2 {
+	if err := n.SendLostLinks(ctx, address, netip.MustParseAddr("192.0.2.2")); err != nil || len(n.events(outbox.LinkAgain)) != 2 {
 		t.Errorf("a ninth time within the hour: %v (%v)", n.events(outbox.LinkAgain), err)
 	}
 	storetest.Exec(t, n.pool, `UPDATE lost_link_requests SET since = now() - interval '61 minutes'`)
-	if err := n.SendLostLinks(ctx, address, "192.0.2.2"); err != nil || len(n.events(outbox.LinkAgain)) != 4 {
+	if err := n.SendLostLinks(ctx, address, netip.MustParseAddr("192.0.2.2")); err != nil || len(n.events(outbox.LinkAgain)) != 4 {
 		t.Errorf("an hour later: %v (%v)", n.events(outbox.LinkAgain), err)
 	}
 	for range 70 {
-		if err := n.SendLostLinks(ctx, "ninguem@example.test", "192.0.2.9"); err != nil {
+		if err := n.SendLostLinks(ctx, "ninguem@example.test", netip.MustParseAddr("192.0.2.9")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	other := storetest.One[string](t, n.pool, `SELECT email::text FROM people WHERE id = $1`, n.company.People[3])
-	if err := n.SendLostLinks(ctx, other, "192.0.2.9"); err != nil || len(n.events(outbox.LinkAgain)) != 4 {
+	if err := n.SendLostLinks(ctx, other, netip.MustParseAddr("192.0.2.9")); err != nil || len(n.events(outbox.LinkAgain)) != 4 {
 		t.Errorf("from a place that asks in heaps: %v (%v)", n.events(outbox.LinkAgain), err)
+	}
+}
+
+// A customer of IPv6 has more addresses than anybody can count.
+func TestLostLinksAreCountedByNetwork(t *testing.T) {
+	n := newNight(t)
+	for i := range 61 {
+		if err := n.SendLostLinks(t.Context(), "ninguem@example.test", netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := storetest.One[string](t, n.pool, `SELECT email::text FROM people WHERE id = $1`, n.company.People[2])
+	if err := n.SendLostLinks(t.Context(), known, netip.MustParseAddr("2001:db8::ffff")); err != nil || len(n.events(outbox.LinkAgain)) != 0 {
+		t.Errorf("from one more address of the network: %v (%v)", n.events(outbox.LinkAgain), err)
+	}
+	if err := n.SendLostLinks(t.Context(), known, netip.MustParseAddr("2001:db8:0:1::1")); err != nil || len(n.events(outbox.LinkAgain)) != 1 {
+		t.Errorf("from another network: %v (%v)", n.events(outbox.LinkAgain), err)
 	}
 }
 

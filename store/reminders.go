@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"net/netip"
 
 	"github.com/jackc/pgx/v5"
 
@@ -181,7 +182,8 @@ func (s *Store) SendLinkAgain(ctx context.Context, by policy.Actor, id, person i
 
 // oweLinks owes people of an organisation their links, for one cycle or, with
 // nought, for every running one in which something is left; not again within
-// five minutes.
+// five minutes. With nought who asks is unknown: while an activation is held its
+// links stay here, or anybody could end the time in which it can be undone.
 func (s *Store) oweLinks(ctx context.Context, tx pgx.Tx, tenant int64, people []int64, cycle int64) (int, error) {
 	tag, err := tx.Exec(ctx, `
 		INSERT INTO outbox_events (tenant_id, queue, event_type, aggregate_id, payload, traceparent)
@@ -194,6 +196,15 @@ func (s *Store) oweLinks(ctx context.Context, tx pgx.Tx, tenant int64, people []
 		  AND (@cycle::bigint = 0 OR e.cycle_id = @cycle)
 		  AND e.state IN ('pending', 'in_progress', 'reopened')
 		  AND c.state = 'active'
+		  AND (@cycle <> 0 OR NOT EXISTS (
+			SELECT FROM outbox_events held
+			WHERE held.tenant_id = e.tenant_id
+			  AND held.cycle_id = e.cycle_id
+			  AND held.person_id = e.reviewer_id
+			  AND held.event_type = @assigned
+			  AND held.status = 'pending'
+			  AND held.attempts = 0
+			  AND held.available_at > now()))
 		  AND NOT EXISTS (
 			SELECT FROM outbox_events o
 			WHERE o.tenant_id = e.tenant_id
@@ -204,7 +215,7 @@ func (s *Store) oweLinks(ctx context.Context, tx pgx.Tx, tenant int64, people []
 			  AND o.status <> 'failed'
 			  AND o.created_at > now() - make_interval(secs => @every))`,
 		pgx.NamedArgs{"tenant": tenant, "people": people, "cycle": cycle, "queue": outbox.QueueOf(outbox.LinkAgain), "kind": outbox.LinkAgain,
-			"every": appraisal.LinkEvery.Seconds(), "traceparent": traceparent(ctx)})
+			"every": appraisal.LinkEvery.Seconds(), "assigned": outbox.EvaluationAssigned, "traceparent": traceparent(ctx)})
 	if err != nil {
 		return 0, fmt.Errorf("owe links: %w", err)
 	}
@@ -222,12 +233,12 @@ const (
 // SendLostLinks owes the links of all running cycles to whoever has the
 // address, in whichever organisation. It answers nothing about it: who asks is
 // unknown. Asked for too often, it stays quiet.
-func (s *Store) SendLostLinks(ctx context.Context, email, from string) error {
+func (s *Store) SendLostLinks(ctx context.Context, email string, from netip.Addr) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		for _, limit := range []struct {
 			asker string
 			most  int
-		}{{"place:" + from, lostFromPlace}, {"address:" + email, lostByAddress}} {
+		}{{"place:" + network(from), lostFromPlace}, {"address:" + email, lostByAddress}} {
 			n, err := countLost(ctx, tx, limit.asker)
 			if err != nil || n > limit.most {
 				return err

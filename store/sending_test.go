@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -173,6 +174,33 @@ func TestHeldActivationLeavesLaterAndCanBeUndone(t *testing.T) {
 	receipt, err := s.ActivateCycle(t.Context(), company.HR, cycle)
 	if err != nil || receipt.Events != 4 || receipt.Number != 2 {
 		t.Errorf("activated again: %+v, %v; want everybody asked once more", receipt, err)
+	}
+}
+
+// Whoever asks for a lost link is unknown: they do not get it before the hold
+// ends, and with it the activation could not be undone any more.
+func TestALostLinkWaitsForTheEndOfTheHold(t *testing.T) {
+	s, pool, company := open(t, 6)
+	hold(t, pool, company, 10)
+	cycle := activated(t, s, company, "A", 4)
+	address := storetest.One[string](t, pool, `SELECT p.email::text FROM people p JOIN evaluations e ON e.reviewer_id = p.id WHERE e.cycle_id = $1 LIMIT 1`, cycle)
+	ask := func() (links int) {
+		t.Helper()
+		if err := s.SendLostLinks(t.Context(), address, netip.MustParseAddr("192.0.2.1")); err != nil {
+			t.Fatal(err)
+		}
+		return storetest.One[int](t, pool, `SELECT count(*) FROM outbox_events WHERE event_type = 'link.again'`)
+	}
+	if n := ask(); n != 0 {
+		t.Errorf("%d links are owed while the activation is held", n)
+	}
+	storetest.Exec(t, pool, `UPDATE outbox_events SET available_at = now()`)
+	if n := ask(); n != 1 {
+		t.Errorf("%d links are owed after the hold, want 1", n)
+	}
+	storetest.Exec(t, pool, `DELETE FROM outbox_events WHERE event_type = 'link.again'`)
+	if err := s.UndoActivation(t.Context(), company.HR, cycle); err != nil {
+		t.Errorf("undo: %v", err)
 	}
 }
 
