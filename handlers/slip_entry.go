@@ -23,7 +23,7 @@ func (h *Handlers) trySlip(w http.ResponseWriter, r *http.Request) error {
 	in.Require("employee", "code")
 	var owner store.LinkOwner
 	if err = in.Faults(); err == nil {
-		owner, err = h.store.TrySlip(r.Context(), h.keys, employee, code)
+		owner, err = h.store.TrySlip(r.Context(), h.keys, employee, code, h.clientIP(r))
 	}
 	if form, mendable := in.Refused(err); mendable {
 		return h.refuse(w, r, err, views.SlipEntryPage(form), nil)

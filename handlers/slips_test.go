@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"strings"
 	"sync"
@@ -250,6 +251,44 @@ func TestGuessingAtASlipIsSlowedDown(t *testing.T) {
 	w.enter(w.browser(), other)
 }
 
+// One network that guesses is stopped before it has used up what all may try, and
+// a right code from it does not start its count again.
+func TestOneNetworkCannotShutOutTheOthers(t *testing.T) {
+	w := newPaperTown(t)
+	w.print()
+	one, other := w.company.People[1], w.company.People[2]
+	guess := func(from string, link int64) fault.Kind {
+		code, err := w.keys.SlipCode(links.Link{ID: link, TenantID: 1, CycleID: 1, PersonID: 1, KeyID: "k1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.store.TrySlip(t.Context(), w.keys, "errada", code, netip.MustParseAddr(from))
+		return fault.KindOf(err)
+	}
+	for i := range store.SlipTriesHere - 1 {
+		if got := guess("192.0.2.1", 1_000_000+int64(i)); got != fault.Invalid {
+			t.Fatalf("guess %d: %v", i, got)
+		}
+	}
+	if _, err := w.store.TrySlip(t.Context(), w.keys, w.employeeCode(one), w.codes[one], netip.MustParseAddr("192.0.2.1")); err != nil {
+		t.Errorf("a right code: %v", err)
+	}
+	if got := guess("192.0.2.1", 2_000_000); got != fault.Invalid {
+		t.Errorf("the last guess: %v", got)
+	}
+	for i := range 3 {
+		if got := guess("192.0.2.1", 3_000_000+int64(i)); got != fault.TooMany {
+			t.Errorf("one guess more: %v", got)
+		}
+	}
+	if n := storetest.One[int](t, w.pool, `SELECT tries FROM slip_tries WHERE subject = 'all'`); n != store.SlipTriesHere {
+		t.Errorf("%d tries count for all, want %d", n, store.SlipTriesHere)
+	}
+	if _, err := w.store.TrySlip(t.Context(), w.keys, w.employeeCode(other), w.codes[other], netip.MustParseAddr("192.0.2.2")); err != nil {
+		t.Errorf("from another network: %v", err)
+	}
+}
+
 // Guesses made at once are counted one by one.
 func TestGuessesAtOnceDoNotPassTogether(t *testing.T) {
 	w := newPaperTown(t)
@@ -259,7 +298,7 @@ func TestGuessesAtOnceDoNotPassTogether(t *testing.T) {
 	kinds := make([]fault.Kind, 20)
 	for i := range kinds {
 		wg.Go(func() {
-			_, err := w.store.TrySlip(t.Context(), w.keys, "errada", code)
+			_, err := w.store.TrySlip(t.Context(), w.keys, "errada", code, netip.MustParseAddr("192.0.2.1"))
 			kinds[i] = fault.KindOf(err)
 		})
 	}

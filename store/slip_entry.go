@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -18,22 +19,31 @@ import (
 // code is one for each person; by the employee code alone, anybody could lock a
 // colleague out. After SlipTries a code waits SlipWait, and twice as long after
 // as many more, up to a day; whoever guesses at many codes meets the limit of
-// all, which only wrong ones count toward.
+// their network, long before they could make everybody meet the limit of all.
+// Only wrong ones count toward these two.
 const (
-	SlipTries    = 5
-	SlipWait     = 15 * time.Minute
-	SlipTriesAll = 3000
-	SlipSpan     = 10 * time.Minute
+	SlipTries     = 5
+	SlipWait      = 15 * time.Minute
+	SlipTriesHere = 300
+	SlipTriesAll  = 3000
+	SlipSpan      = 10 * time.Minute
 )
 
 // TrySlip answers whose slip a code is, when the employee code is theirs too.
 // Whichever of the two is wrong, the answer is the same. A try is counted before
 // it is looked at, so that guesses made at once do not pass together. A right
 // code that opens nothing any more is a Conflict that says why.
-func (s *Store) TrySlip(ctx context.Context, ring links.Ring, employee, typed string) (LinkOwner, error) {
+func (s *Store) TrySlip(ctx context.Context, ring links.Ring, employee, typed string, from netip.Addr) (LinkOwner, error) {
 	id, code, ok := links.ReadSlip(typed)
 	if !ok { // told from the code alone, so that it gives nothing away and costs no try
 		return LinkOwner{}, fault.Fieldsf(map[string]fault.Message{"code": fault.Msg("slip.mistyped")})
+	}
+	here := "slip " + network(from)
+	if err := s.takeTry(ctx, here, SlipTriesHere, SlipSpan); err != nil {
+		if fault.KindOf(err) == fault.TooMany {
+			err = fault.New(fault.TooMany, "slip.wait_all", "minutes", int(SlipSpan.Minutes()))
+		}
+		return LinkOwner{}, err
 	}
 	if err := s.takeSlipTry(ctx, id); err != nil {
 		return LinkOwner{}, err
@@ -49,7 +59,7 @@ func (s *Store) TrySlip(ctx context.Context, ring links.Ring, employee, typed st
 	case owner.PersonID == 0 || !strings.EqualFold(strings.TrimSpace(employee), owner.Code):
 		return LinkOwner{}, fault.Invalidf("slip.wrong")
 	}
-	if forgetting := s.forgetSlipTries(ctx, id); forgetting != nil {
+	if forgetting := s.forgetSlipTries(ctx, id, here); forgetting != nil {
 		return LinkOwner{}, forgetting
 	}
 	return owner, inSlipWords(err)
@@ -144,15 +154,19 @@ func (s *Store) takeSlipTry(ctx context.Context, link int64) error {
 }
 
 // forgetSlipTries takes back what a right code counted.
-func (s *Store) forgetSlipTries(ctx context.Context, link int64) error {
+func (s *Store) forgetSlipTries(ctx context.Context, link int64, here string) error {
 	if _, err := s.pool.Exec(ctx, `
 		WITH forgotten AS (
 			DELETE FROM slip_tries
 			WHERE subject = @subject
+		), taken_back AS (
+			UPDATE sign_in_attempts
+			SET failures = greatest(0, failures - 1)
+			WHERE address_hash = @here
 		)
 		UPDATE slip_tries
 		SET tries = greatest(0, tries - 1)
-		WHERE subject = 'all'`, pgx.NamedArgs{"subject": slipSubject(link)}); err != nil {
+		WHERE subject = 'all'`, pgx.NamedArgs{"subject": slipSubject(link), "here": addressHash(here)}); err != nil {
 		return fmt.Errorf("forget tries at a slip: %w", err)
 	}
 	return nil
