@@ -100,6 +100,15 @@ func TestAPartnersCycleIsCutToTheirPeople(t *testing.T) {
 	b.get(fmt.Sprintf("%s/pairs/%d/reviewer", path, out)).want(t, http.StatusNotFound)
 	b.post(fmt.Sprintf("%s/pairs/%d/reviewer", path, out), "reviewer", "000012").want(t, http.StatusNotFound)
 	b.post(path+"/pairs", "reviewee", "000003", "reviewer", "000012", "kind", "peer").want(t, http.StatusUnprocessableEntity, "não está entre as pessoas")
+	for _, name := range []string{"a", "Carla"} { // by name, people outside are not even listed
+		for _, field := range []string{"reviewee", "reviewer"} {
+			sent := []string{"reviewee", "000004", "reviewer", "000004", "kind", "peer"}
+			sent[map[string]int{"reviewee": 1, "reviewer": 3}[field]] = name
+			if got := b.post(path+"/pairs", sent...).want(t, http.StatusUnprocessableEntity); strings.Contains(got.body, "Carla 3") {
+				t.Errorf("%q as %s tells a partner of Carla", name, field)
+			}
+		}
+	}
 	b.get(fmt.Sprintf("%s/exclusions/%d", path, s.company.People[2])).want(t, http.StatusNotFound)
 	b.post(fmt.Sprintf("%s/exclusions/%d", path, s.company.People[2]), "reason", "licença").want(t, http.StatusNotFound)
 	if n := storetest.One[int](t, s.pool, `SELECT count(*) FROM evaluations WHERE cycle_id = $1`, cycle); n != 12 {

@@ -53,7 +53,7 @@ func (s *Store) PlanMending(ctx context.Context, by policy.Actor, id int64, m Me
 		plan.Act = m.Act
 		var reviewer int64
 		if m.Act == appraisal.MendReplace && m.Reviewer != "" {
-			found, err := findPeople(ctx, tx, plan.Head.Cycle, []mention{{"reviewer", m.Reviewer}})
+			found, err := findPeople(ctx, tx, by, plan.Head.Cycle, []mention{{"reviewer", m.Reviewer}})
 			if err == nil {
 				reviewer = found["reviewer"].id
 			} else if fault.As(err) == nil { // who cannot be found is said when it is asked for
@@ -75,7 +75,7 @@ func (s *Store) Mend(ctx context.Context, by policy.Actor, id int64, m Mending) 
 		if err != nil {
 			return err
 		}
-		reviewer, err := checkMending(ctx, tx, c, m)
+		reviewer, err := checkMending(ctx, tx, by, c, m)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *Store) Mend(ctx context.Context, by policy.Actor, id int64, m Mending) 
 }
 
 // checkMending reads what was typed beside the rows.
-func checkMending(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, m Mending) (reviewer int64, err error) {
+func checkMending(ctx context.Context, tx pgx.Tx, by policy.Actor, c appraisal.Cycle, m Mending) (reviewer int64, err error) {
 	switch m.Act {
 	case appraisal.MendExclude:
 		if m.Reason == "" {
@@ -106,7 +106,7 @@ func checkMending(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, m Mending) 
 			return 0, fault.Fieldsf(map[string]fault.Message{"reason": fault.Msg("fault.text_long", "max", maxReason)})
 		}
 	case appraisal.MendReplace:
-		found, err := findPeople(ctx, tx, c, []mention{{"reviewer", m.Reviewer}})
+		found, err := findPeople(ctx, tx, by, c, []mention{{"reviewer", m.Reviewer}})
 		return found["reviewer"].id, err
 	}
 	return 0, nil

@@ -29,7 +29,7 @@ func (s *Store) AddPair(ctx context.Context, by policy.Actor, id int64, p NewPai
 		if err != nil {
 			return err
 		}
-		if added, err = findPair(ctx, tx, c, p); err != nil {
+		if added, err = findPair(ctx, tx, by, c, p); err != nil {
 			return err
 		}
 		if err := coverPerson(ctx, tx, by, policy.EditRosterPart, added.RevieweeID); err != nil {
@@ -64,7 +64,7 @@ func (s *Store) AddPair(ctx context.Context, by policy.Actor, id int64, p NewPai
 
 // findPair finds both people of a pair, and says beside its field who is
 // nobody, or has left.
-func findPair(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, p NewPair) (found appraisal.Pair, err error) {
+func findPair(ctx context.Context, tx pgx.Tx, by policy.Actor, c appraisal.Cycle, p NewPair) (found appraisal.Pair, err error) {
 	found.Kind = p.Kind
 	if !knownKind(p.Kind) {
 		return found, fault.Fieldsf(map[string]fault.Message{"kind": fault.Msg("roster.kind_required")})
@@ -72,7 +72,7 @@ func findPair(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, p NewPair) (fou
 	if p.Kind == appraisal.Self && p.Reviewer == "" {
 		p.Reviewer = p.Reviewee
 	}
-	people, err := findPeople(ctx, tx, c, []mention{{"reviewee", p.Reviewee}, {"reviewer", p.Reviewer}})
+	people, err := findPeople(ctx, tx, by, c, []mention{{"reviewee", p.Reviewee}, {"reviewer", p.Reviewer}})
 	if err != nil {
 		return found, err
 	}
@@ -89,8 +89,9 @@ type mention struct{ field, text string }
 
 // findPeople finds who was named: by code or address, or by words of the name
 // where they fit one person only. Who is nobody, several or gone is a fault
-// beside the field.
-func findPeople(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, mentions []mention) (map[string]foundPerson, error) {
+// beside the field. A partner finds by name only whom they cover: the fault names
+// people, and would list the others.
+func findPeople(ctx context.Context, tx pgx.Tx, by policy.Actor, c appraisal.Cycle, mentions []mention) (map[string]foundPerson, error) {
 	found := map[string]foundPerson{}
 	wrong := map[string]fault.Message{}
 	for _, m := range mentions {
@@ -98,7 +99,7 @@ func findPeople(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, mentions []me
 			wrong[m.field] = fault.Msg("fault.required")
 			continue
 		}
-		candidates, err := findPerson(ctx, tx, c, m.text)
+		candidates, err := findPerson(ctx, tx, by, c, m.text)
 		switch {
 		case err != nil:
 			return nil, err
@@ -132,7 +133,9 @@ func listNames(people []foundPerson) string {
 	return strings.Join(names, ", ")
 }
 
-func findPerson(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, text string) ([]foundPerson, error) {
+func findPerson(ctx context.Context, tx pgx.Tx, by policy.Actor, c appraisal.Cycle, text string) ([]foundPerson, error) {
+	args := pgx.NamedArgs{"tenant": c.TenantID, "text": text, "words": searchWords(text), "limit": mostCandidates + 1}
+	covered(by, args)
 	rows, err := tx.Query(ctx, `
 		WITH exact AS (
 			SELECT id, name, code, left_on
@@ -147,13 +150,13 @@ func findPerson(ctx context.Context, tx pgx.Tx, c appraisal.Cycle, text string) 
 			FROM people
 			WHERE tenant_id = @tenant
 			  AND NOT EXISTS (SELECT FROM exact)
+			  AND is_covered(unit, department, manager_id, @units, @departments, @team_of)
 			  AND search LIKE ALL (ARRAY(SELECT fold(w) FROM unnest(@words::text[]) w))
 		)
 		SELECT id, name, code, CASE WHEN has_left(left_on, (SELECT zone FROM tenants WHERE id = @tenant)) THEN left_on END
 		FROM matching
 		ORDER BY name COLLATE "pt-BR-x-icu", id
-		LIMIT @limit`,
-		pgx.NamedArgs{"tenant": c.TenantID, "text": text, "words": searchWords(text), "limit": mostCandidates + 1})
+		LIMIT @limit`, args)
 	if err != nil {
 		return nil, fmt.Errorf("find person: %w", err)
 	}
@@ -333,7 +336,7 @@ func (s *Store) ReplaceReviewer(ctx context.Context, by policy.Actor, id, pair i
 		if err := coverPerson(ctx, tx, by, policy.EditRosterPart, old.RevieweeID); err != nil {
 			return err
 		}
-		found, err := findPeople(ctx, tx, c, []mention{{"reviewer", reviewer}})
+		found, err := findPeople(ctx, tx, by, c, []mention{{"reviewer", reviewer}})
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func (s *Store) ReassignEvaluation(ctx context.Context, by policy.Actor, id, eva
 		if err := old.Reassign(); err != nil {
 			return err
 		}
-		found, err := findPeople(ctx, tx, c, []mention{{"reviewer", to.Reviewer}})
+		found, err := findPeople(ctx, tx, by, c, []mention{{"reviewer", to.Reviewer}})
 		if err != nil {
 			return err
 		}
@@ -286,7 +286,7 @@ func (s *Store) AddLateJoiner(ctx context.Context, by policy.Actor, id int64, p 
 		if err != nil {
 			return err
 		}
-		if added, err = findPair(ctx, tx, c, p); err != nil {
+		if added, err = findPair(ctx, tx, by, c, p); err != nil {
 			return err
 		}
 		if theirs, _, err := readCycleFor(ctx, tx, by.TenantID, id, added.ReviewerID); err != nil {
