@@ -70,7 +70,7 @@ var AuditActs = []string{
 	"role.given", "role.taken", "person.created", "person.updated", "person.address_corrected", "people.imported",
 	"cycle.created", "cycle.changed", "cycle.activated", "cycle.activation_undone", "cycle.closed", "cycle.cancelled",
 	"roster.rule_applied", "roster.file_imported", "roster.exported", "roster.pair_added", "roster.pair_removed", "roster.reviewer_replaced",
-	"roster.person_excluded", "roster.person_included", "roster.cleared",
+	"roster.person_excluded", "roster.person_included", "roster.cleared", "roster.mended", "cycle.rehearsed", "rehearsal.sample_sent", "leave.noted", "leave.removed",
 	"roster.late_joiner", "cycle.extended", "cycle.reminded", "cycle.scoring_changed", "extension.asked", "extension.answered",
 	"evaluation.reassigned", "evaluation.called_off", "review_link.sent_again", "review_link.lost",
 	"review_link.open", "review_link.sign_out", "evaluation.submit", "evaluation.submit_refused",

@@ -53,13 +53,6 @@ func (s *SlipSheet) Add(managerID int64, manager string, slip Slip) {
 	t.Slips = append(t.Slips, slip)
 }
 
-func (s SlipSheet) count() (n int) {
-	for _, t := range s.Teams {
-		n += len(t.Slips)
-	}
-	return n
-}
-
 // SlipHandover is the question before slips are marked as handed over.
 type SlipHandover struct {
 	Head    appraisal.CycleHead

@@ -127,6 +127,11 @@ var _ = register(words{
 	"audit.scope.department":   Text{"departamento", "department"},
 	"audit.scope.own_team":     Text{"a própria equipe", "the own team"},
 
+	"audit.act.roster.mended":             Text{"Resolveu impedimentos do mapa", "Mended blockers of the map"},
+	"audit.act.cycle.rehearsed":           Text{"Marcou o ciclo como simulado", "Marked the cycle as rehearsed"},
+	"audit.act.rehearsal.sample_sent":     Text{"Mandou a si uma amostra do convite", "Sent themself a sample of the invitation"},
+	"audit.act.leave.noted":               Text{"Registrou um afastamento", "Recorded a leave"},
+	"audit.act.leave.removed":             Text{"Apagou um afastamento", "Removed a leave"},
 	"audit.act.sign_in":                   Text{"Entrou", "Signed in"},
 	"audit.act.sign_in.failed":            Text{"Tentativa de entrada sem sucesso", "Unsuccessful sign-in"},
 	"audit.act.sign_out":                  Text{"Saiu", "Signed out"},
