@@ -21,6 +21,7 @@ var partnerDiffers = map[string]int{
 	"GET /people/{id}":                        http.StatusNotFound, // person 5 is in Operações
 	"GET /people/{id}/address":                http.StatusNotFound,
 	"POST /people/{id}/address":               http.StatusNotFound,
+	"POST /people/{id}/leave":                 http.StatusNotFound,
 	"GET /forms":                              http.StatusOK,
 	"GET /forms/{id}":                         http.StatusOK,
 	"GET /cycles":                             http.StatusOK,
