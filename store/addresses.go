@@ -96,19 +96,26 @@ func checkAddress(ctx context.Context, tx pgx.Tx, by policy.Actor, person int64,
 	if err := mayTakeOver(ctx, tx, by, person); err != nil {
 		return err
 	}
+	return notBeingSent(ctx, tx, by.TenantID, []int64{person}, "message.being_sent")
+}
+
+// notBeingSent refuses while a message to one of the people is being sent: it
+// would arrive at the old address with a link that has just ended, and count as
+// delivered.
+func notBeingSent(ctx context.Context, tx pgx.Tx, tenant int64, people []int64, key string) error {
 	var sending bool
 	err := tx.QueryRow(ctx, `
 		SELECT EXISTS (
 			SELECT FROM outbox_events
 			WHERE tenant_id = @tenant
-			  AND person_id = @person
+			  AND person_id = ANY (@people)
 			  AND status = 'processing'
-			  AND event_type <> @told)`, pgx.NamedArgs{"tenant": by.TenantID, "person": person, "told": outbox.AddressChanged}).Scan(&sending)
+			  AND event_type <> @told)`, pgx.NamedArgs{"tenant": tenant, "people": people, "told": outbox.AddressChanged}).Scan(&sending)
 	if err != nil {
-		return fmt.Errorf("look for messages to person %d: %w", person, err)
+		return fmt.Errorf("look for messages that are being sent: %w", err)
 	}
 	if sending {
-		return fault.Conflictf("message.being_sent")
+		return fault.Conflictf(key)
 	}
 	return nil
 }
@@ -308,6 +315,9 @@ func (s *Store) rotateImported(ctx context.Context, tx pgx.Tx, by policy.Actor, 
 	people := make([]int64, len(changed))
 	for i, c := range changed {
 		people[i] = c.Person
+	}
+	if err := notBeingSent(ctx, tx, by.TenantID, people, "people.import_being_sent"); err != nil {
+		return err
 	}
 	if _, err := takeBackLinks(ctx, tx, by.TenantID, people); err != nil {
 		return err

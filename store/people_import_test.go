@@ -220,6 +220,26 @@ func TestAnImportByHRTakesNoPartnerOver(t *testing.T) {
 	}
 }
 
+// A message under way would go to the old address with a link that has just
+// ended, and nobody would send it to the new one.
+func TestAnImportWaitsForMessagesThatAreBeingSent(t *testing.T) {
+	s, pool, company := openApart(t, 6)
+	activated(t, s, company, "Ciclo 2026.2", 6)
+	reviewer := storetest.One[int64](t, pool, `SELECT min(person_id) FROM outbox_events`)
+	code := storetest.One[string](t, pool, `SELECT code FROM people WHERE id = $1`, reviewer)
+	name := storetest.One[string](t, pool, `SELECT name FROM people WHERE id = $1`, reviewer)
+	p := preview(t, s, company.Admin, header+code+";"+name+";outra@x.example\n")
+	storetest.Exec(t, pool, `UPDATE outbox_events SET status = 'processing', attempts = 1, available_at = now() + interval '1 minute' WHERE person_id = $1`, reviewer)
+	if _, err := s.ConfirmPeople(t.Context(), company.Admin, p.ID, false); fault.As(err) == nil || fault.As(err).Key != "people.import_being_sent" {
+		t.Errorf("while it is being sent: %v", err)
+	}
+	storetest.Exec(t, pool, `UPDATE outbox_events SET status = 'delivered', delivered_at = now() WHERE person_id = $1`, reviewer)
+	confirm(t, s, company.Admin, p.ID, store.PeopleImported{Updated: 1})
+	if got := storetest.One[string](t, pool, `SELECT status FROM outbox_events WHERE person_id = $1 AND event_type = 'evaluation.assigned'`, reviewer); got != "pending" {
+		t.Errorf("the invitation is %s, want pending again", got)
+	}
+}
+
 func TestOnlyWhatChangedIsWritten(t *testing.T) {
 	s, pool, company := openApart(t, 4)
 	p := preview(t, s, company.Admin, header+"RH-000003;Carla Höfling;carla@x.example;Frota;;RH-000002;;;rh;Santos\n")

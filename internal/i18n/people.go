@@ -16,6 +16,7 @@ var _ = register(words{
 	"people.code_gone_meanwhile":       Text{"já não é da mesma pessoa que na conferência. Envie o arquivo de novo.", "no longer belongs to the person of the preview. Send the file again."},
 	"people.manager_changed_meanwhile": Text{"era {then} na conferência e agora é {now}. Use a matrícula, ou confirme de novo.", "was {then} in the preview and is {now} now. Use the employee code, or confirm again."},
 
+	"people.import_being_sent":   Text{"Nada foi importado: uma mensagem para alguém cujo e-mail muda está sendo enviada neste momento. Confirme de novo daqui a pouco.", "Nothing was imported: a message to somebody whose address changes is being sent at this moment. Confirm again in a little while."},
 	"people.import_stale":        Text{"Nada foi importado. A linha {line} já não entra como estava na conferência. {what}", "Nothing was imported. Line {line} can no longer go in as the preview showed it. {what}"},
 	"people.decisions_open":      Text{"Nada foi importado. Há linhas que esperam a sua decisão: {n}. Decida, ou deixe-as de fora.", "Nothing was imported. Lines that wait for your decision: {n}. Decide, or leave them out."},
 	"people.others_fall":         Text{"Nada foi importado. Sem as linhas que ficam de fora, outras também não entram: {n}. Elas aparecem agora como rejeitadas; confira e confirme.", "Nothing was imported. Without the lines that stay out, others cannot go in either: {n}. They now show as rejected; check and confirm."},
