@@ -15,7 +15,6 @@ import (
 // otherwise than an employee without any role. All others are closed to them in
 // the same way.
 var partnerDiffers = map[string]int{
-	"POST /people/{id}/leave":                 http.StatusNotFound, // the person is out of scope, and the form is drawn with them
 	"POST /r/{token}":                         http.StatusConflict, // somebody else is signed in
 	"GET /people":                             http.StatusOK,
 	"GET /people/{id}":                        http.StatusNotFound, // person 5 is in Operações
