@@ -20,7 +20,7 @@ var partnerDiffers = map[string]int{
 	"GET /people/{id}":                        http.StatusNotFound, // person 5 is in Operações
 	"GET /people/{id}/address":                http.StatusNotFound,
 	"POST /people/{id}/address":               http.StatusNotFound,
-	"POST /people/{id}/leave":                 http.StatusNotFound,
+	"POST /people/{id}/leave":                 http.StatusNotFound, // the person is out of scope, and the form is drawn with them
 	"GET /forms":                              http.StatusOK,
 	"GET /forms/{id}":                         http.StatusOK,
 	"GET /cycles":                             http.StatusOK,
