@@ -204,6 +204,32 @@ func TestALostLinkWaitsForTheEndOfTheHold(t *testing.T) {
 	}
 }
 
+// Who rehearsed with care sent themselves the mail first: that asked nobody.
+func TestASampleDoesNotStandInTheWayOfUndoing(t *testing.T) {
+	for _, status := range []string{"pending", "delivered"} {
+		t.Run(status, func(t *testing.T) {
+			s, pool, company := open(t, 6)
+			hold(t, pool, company, 10)
+			cycle := activated(t, s, company, "A", 4)
+			storetest.Exec(t, pool, `
+				INSERT INTO outbox_events (tenant_id, queue, event_type, aggregate_id, payload, status, attempts, delivered_at)
+				SELECT tenant_id, queue, 'invitation.sample', aggregate_id, payload || jsonb_build_object('cycle_id', cycle_id), $2, CASE $2 WHEN 'delivered' THEN 1 ELSE 0 END, CASE $2 WHEN 'delivered' THEN now() END
+				FROM outbox_events
+				WHERE cycle_id = $1
+				LIMIT 1`, cycle, status)
+			if r, err := s.Receipt(t.Context(), company.HR, cycle); err != nil || !r.Undoable {
+				t.Errorf("the record does not offer it: %v", err)
+			}
+			if err := s.UndoActivation(t.Context(), company.HR, cycle); err != nil {
+				t.Fatal(err)
+			}
+			if got := at(t, pool, cycle); got.Cycle != "draft" || got.Planned != 4 || got.Events != 1 {
+				t.Errorf("after undoing: %+v, want only the sample to stay", got)
+			}
+		})
+	}
+}
+
 func TestUndoIsRefusedOnceAnythingHasLeft(t *testing.T) {
 	for name, happens := range map[string]func(*testing.T, *store.Store, *pgxpool.Pool, storetest.Company, int64){
 		"a message is claimed": func(t *testing.T, s *store.Store, _ *pgxpool.Pool, c storetest.Company, _ int64) {

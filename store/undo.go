@@ -71,7 +71,8 @@ func planAgain(ctx context.Context, tx pgx.Tx, tenant int64, did appraisal.Recei
 
 // takeBackEvents deletes the activation's events, unless one of them was ever
 // claimed or handed over, or another message of the cycle exists. A claim that
-// runs at this moment is waited for, and counts.
+// runs at this moment is waited for, and counts. The samples HR sent themselves
+// while rehearsing asked nobody for anything and stand in nobody's way.
 func takeBackEvents(ctx context.Context, tx pgx.Tx, tenant int64, did appraisal.Receipt) error {
 	tag, err := tx.Exec(ctx, `
 		DELETE FROM outbox_events
@@ -88,7 +89,8 @@ func takeBackEvents(ctx context.Context, tx pgx.Tx, tenant int64, did appraisal.
 		SELECT EXISTS (
 			SELECT FROM outbox_events
 			WHERE tenant_id = @tenant
-			  AND cycle_id = @cycle)`, pgx.NamedArgs{"tenant": tenant, "cycle": did.CycleID}).Scan(&left)
+			  AND cycle_id = @cycle
+			  AND event_type <> 'invitation.sample')`, pgx.NamedArgs{"tenant": tenant, "cycle": did.CycleID}).Scan(&left)
 	if err != nil {
 		return fmt.Errorf("look for messages of cycle %d that have left: %w", did.CycleID, err)
 	}
@@ -138,7 +140,8 @@ func undoable(ctx context.Context, tx pgx.Tx, by policy.Actor, cycle int64, did 
 		   AND (SELECT count(*) FILTER (WHERE status = 'pending' AND attempts = 0 AND event_type = 'evaluation.assigned') = @events AND count(*) = @events
 		        FROM outbox_events
 		        WHERE tenant_id = @tenant
-		          AND cycle_id = @cycle)
+		          AND cycle_id = @cycle
+		          AND event_type <> 'invitation.sample')
 		   AND NOT EXISTS (
 			SELECT FROM evaluations
 			WHERE tenant_id = @tenant
