@@ -83,6 +83,26 @@ func TestAReviewerWhoLeftIsMendedForAllTheirRowsAtOnce(t *testing.T) {
 	w.hr.post(page+"activation").want(t, http.StatusSeeOther)
 }
 
+func TestAWayThatMendsNoRowSaysSo(t *testing.T) {
+	w := newTown(t)
+	cycle := w.company.Draft(t, "Gestora que saiu", 20, 3)
+	gone := storetest.One[int64](t, w.pool, `SELECT reviewer_id FROM evaluations WHERE cycle_id = $1 AND kind <> 'self' GROUP BY reviewer_id ORDER BY count(*) DESC LIMIT 1`, cycle)
+	w.exec(`UPDATE people SET manager_id = NULL WHERE tenant_id = @tenant`, pgx.NamedArgs{"tenant": w.company.Tenant})
+	w.leaves(gone)
+	page := fmt.Sprintf("/cycles/%d/mending", cycle)
+
+	ask := w.hr.get(page+"?act=manager&all=reviewer_left").want(t, 200, "Não dá para resolver estas linhas assim")
+	for _, button := range []string{`name="skip"`, ">Passar ao gestor(a)<"} {
+		if strings.Contains(ask.body, button) {
+			t.Errorf("%s is offered, and would do nothing", button)
+		}
+	}
+	refused := w.hr.post(page, "act", "manager", "all", "reviewer_left", "skip", "on").want(t, http.StatusConflict, "Não dá para resolver estas linhas assim")
+	if strings.Contains(refused.body, "outra pessoa já cuidou") {
+		t.Error("the refusal says that somebody else has seen to them")
+	}
+}
+
 func TestChosenRowsAreMendedAndTheOthersStay(t *testing.T) {
 	w := newTown(t)
 	cycle := w.draft()

@@ -87,6 +87,8 @@ func (s *Store) Mend(ctx context.Context, by policy.Actor, id int64, m Mending) 
 		switch bad := plan.Problems(); {
 		case bad > 0 && !m.Skip:
 			return fault.Fieldsf(map[string]fault.Message{"skip": fault.Msg("mend.some_cannot", "n", bad)})
+		case n == 0 && bad > 0:
+			return fault.Conflictf("mend.none_can")
 		case n == 0:
 			return fault.Conflictf("mend.nothing")
 		}
