@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,6 +141,10 @@ func auditValue(ctx context.Context, key, v string) string {
 	switch {
 	case key == "role" && (v == "admin" || v == "hr_manager" || v == "hr_partner"):
 		return T(ctx, "people.role."+v)
+	case key == "kind" && slices.Contains([]string{"self", "manager", "peer", "report"}, v):
+		return T(ctx, "kind."+v)
+	case key == "kind" && slices.Contains([]string{"vacation", "parental", "sick", "other"}, v):
+		return T(ctx, "leave.kind."+v)
 	case key == "scope":
 		return T(ctx, "audit.scope."+v)
 	case key == "day":
