@@ -145,7 +145,7 @@ func (h *Handlers) requestPage(w http.ResponseWriter, r *http.Request, refusal e
 		return h.redirect(w, r, cycleURL(id, "requests"))
 	}
 	if form == nil {
-		f := views.NextDeadline(head)
+		f := views.NextFor(head, asked)
 		form = &f
 	}
 	return h.refuse(w, r, refusal, views.RequestPage(head, asked, *form), nil)

@@ -73,6 +73,7 @@ type OpenCycle struct {
 	Started   int
 	Declined  int
 	Blockers  int // of a draft: rows that would refuse its activation
+	Asking    int // reviewers who ask for more time and have no answer, for those who may answer
 }
 
 // Home is what needs somebody now.
@@ -144,7 +145,7 @@ func dueReviews(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]DueReviews, 
 }
 
 func openCycles(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]OpenCycle, error) {
-	args := pgx.NamedArgs{"tenant": by.TenantID}
+	args := pgx.NamedArgs{"tenant": by.TenantID, "answers": policy.May(by, policy.EditCycle)}
 	covered(by, args)
 	rows, _ := tx.Query(ctx, `
 		SELECT c.id, c.name, c.state, c.due_at, c.due_zone,
@@ -152,7 +153,13 @@ func openCycles(ctx context.Context, tx pgx.Tx, by policy.Actor) ([]OpenCycle, e
 		       count(e.id) FILTER (WHERE e.state = 'submitted') AS submitted,
 		       count(e.id) FILTER (WHERE e.state IN ('in_progress', 'reopened')) AS started,
 		       count(e.id) FILTER (WHERE e.state = 'declined') AS declined,
-		       0 AS blockers
+		       0 AS blockers,
+		       (SELECT count(*)
+		        FROM extension_requests x
+		        WHERE @answers::boolean
+		          AND x.tenant_id = c.tenant_id
+		          AND x.cycle_id = c.id
+		          AND x.answered_at IS NULL) AS asking
 		FROM cycles c
 		LEFT JOIN evaluations e ON e.tenant_id = c.tenant_id AND e.cycle_id = c.id
 		     AND (@units::text[] IS NULL OR EXISTS (

@@ -16,6 +16,7 @@ var _ = register(words{
 		Many: Text{"{n} mensagens falharam", "{n} messages failed"},
 	},
 	"home.failed_text": Text{"Veja o motivo, corrija o endereço e envie de novo", "See why, correct the address and send again"},
+	"home.asking":      Count{One: Text{"1 pessoa pede mais prazo", "1 person asks for more time"}, Many: Text{"{n} pessoas pedem mais prazo", "{n} people ask for more time"}},
 	"home.failed_chip": Text{"Precisa de atenção", "Needs attention"},
 	"home.reviews": Count{
 		One:  Text{"Suas avaliações: 1 de {all} por enviar", "Your reviews: 1 of {all} to submit"},
