@@ -76,7 +76,7 @@ var _ = register(words{
 	"cycle_reviewer.title":    Text{"{person} neste ciclo", "{person} in this cycle"},
 	"cycle_reviewer.due":      Text{"Prazo", "Deadline"},
 	"cycle_reviewer.due_own":  Text{"{when}, só desta pessoa", "{when}, for this person alone"},
-	"cycle_reviewer.owed":     Count{Zero: Text{"Tudo enviado", "Everything is submitted"}, One: Text{"1 avaliação por enviar", "1 review to submit"}, Many: Text{"{n} avaliações por enviar", "{n} reviews to submit"}},
+	"cycle_reviewer.owed":     Count{Zero: Text{"Nada por enviar", "Nothing left to submit"}, One: Text{"1 avaliação por enviar", "1 review to submit"}, Many: Text{"{n} avaliações por enviar", "{n} reviews to submit"}},
 	"cycle_reviewer.remind":   Text{"Lembrar", "Remind"},
 	"cycle_reviewer.link":     Text{"Enviar o link de novo", "Send the link again"},
 	"cycle_reviewer.messages": Text{"Ver mensagens", "See messages"},
