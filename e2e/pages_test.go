@@ -249,7 +249,7 @@ func newWorld(t *testing.T, p *product) *world {
 	if hr.status != http.StatusOK || strings.HasSuffix(w.peopleImport, "/columns") {
 		t.Fatalf("the file with faults leads to %s (%d):\n%s", w.peopleImport, hr.status, hr.text())
 	}
-	hr.open("/people/import").press("Enviar arquivo", "file", "@pessoas-a-decidir.csv")
+	hr.open("/people/import").press("Enviar arquivo", "file", "@../e2e/testdata/pessoas-a-decidir-da-demo.csv")
 	hr.press("Conferir as linhas")
 	w.undecided = hr.at.Path
 

@@ -626,7 +626,7 @@ func (w *town) sums() map[string]string {
 	sums := map[string]string{}
 	for _, table := range tables {
 		sums[table] = storetest.One[string](w.t, w.pool, `
-			SELECT count(*) || ' rows, ' || coalesce(md5(string_agg((to_jsonb(t) - 'seen_at')::text, '|' ORDER BY to_jsonb(t)::text)), '')
+			SELECT count(*) || ' rows, ' || coalesce(md5(string_agg((to_jsonb(t) - 'seen_at')::text, '|' ORDER BY (to_jsonb(t) - 'seen_at')::text)), '')
 			FROM `+pgx.Identifier{table}.Sanitize()+` t
 			WHERE coalesce(to_jsonb(t) ->> 'act', '') NOT LIKE '%.exported'`) // whoever takes a file away is written down
 	}
